@@ -20,6 +20,10 @@ type Request struct {
 	Content kv.Content
 	// Rank is the data-parallel rank that must serve it, or AnyRank.
 	Rank int
+	// Arrival is stamped by the machine when it takes the request in; queueing time counts from here.
+	Arrival Time
+	// ClientMaxTokens is the limit the client itself asked for (0: none), Choices its number of choices (n). Metrics only.
+	ClientMaxTokens, Choices int
 	// FinishReason is the label under which metrics count a completion ("stop" or "length"). The engine does not read it.
 	FinishReason string
 	// Owner is the caller's; the engine does not read it. A sink finds its own record here without a look-up.
