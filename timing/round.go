@@ -32,20 +32,19 @@ func roundSeconds(q float64) (time.Duration, error) {
 	if p >= maxNanos {
 		return 0, fmt.Errorf("duration %v s: beyond the largest representable duration", q)
 	}
-	whole := math.Floor(p)
-	switch frac := p - whole; {
+	whole := time.Duration(p)
+	switch frac := p - float64(whole); {
+	case frac > 0.5:
+		return whole + 1, nil
 	case frac == 0.5:
-		r := math.FMA(q, 1e9, -p)
-		if r > 0 || r == 0 && math.Mod(whole, 2) == 1 {
+		if r := math.FMA(q, 1e9, -p); r > 0 || r == 0 && whole&1 == 1 {
 			whole++
 		}
-		return time.Duration(whole), nil
-	case frac > 0.5:
-		return time.Duration(whole) + 1, nil
+		return whole, nil
 	case p < 1<<53:
-		return time.Duration(whole), nil
+		return whole, nil
 	}
-	return addUnits(time.Duration(p), math.RoundToEven(math.FMA(q, 1e9, -p)))
+	return addUnits(whole, math.RoundToEven(math.FMA(q, 1e9, -p)))
 }
 
 // addUnits adds the residual of a product beyond 2^53, in whole nanoseconds.
