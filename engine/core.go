@@ -1,30 +1,59 @@
 package engine
 
-// core is one rank: a scheduler with its cache. The Engine holds the ranks, the barrier and the clock; a core only ever
-// hears "run one pass now".
+// core is one rank: a scheduler with its cache. The Engine holds the ranks, the barrier, the cadence of the group and the
+// clock; a core only ever hears "run one pass now".
+//
+// The Engine calls a core in this order only: any number of submit, cancel, resetPrefixCache; then either pass, or run
+// followed by commit. While a run is planned and not committed nothing but holds and commit is called.
 type core interface {
 	// submit queues r; the Engine has checked it (fresh id, sane lengths).
 	submit(r *Request)
-	// cancel removes a request and frees what it owned; false if the core does not hold it.
+	// cancel removes a request and frees what it owned; false if the core does not hold it (any more).
 	cancel(id RequestID) bool
 	// ready says whether a pass now could do anything: something runs or waits.
 	ready() bool
 	// pass runs one iteration at p.Start: it mutates the state, fills every field of p except End, Seq, Worker and Rank,
-	// and queues what becomes visible at the end in p.Outputs and p.Events. It reports whether the pass had any effect
-	// (tokens computed, admission, preemption or signal).
-	pass(p *Pass) (effect bool, err error)
-	// run plans steady decode from now on and returns the ends of as many passes as surely change nothing but lengths
-	// (nil: none; the next pass must be a real one). Nothing changes until commit. A request submitted meanwhile cuts
-	// the run when holds reports false.
-	run(now Time, ends []Time) ([]Time, error)
-	// holds says whether the planned run stays true although r was just queued behind it.
+	// and queues what becomes visible at the end in p.Outputs and p.Events. p.After is the state right after scheduling,
+	// before anything is emitted. The slices of p arrive empty with capacity to append to.
+	pass(p *Pass, t turn) (verdict, error)
+	// settle ends a round: it is called on every executed rank after all ranks of the group ran their pass. worked says
+	// whether any rank ran model work in it (tokens computed), deferred whether the cadence held prefill back
+	// (spec engine-core §7.4: an SGLang rank that had nothing to decode then resets its ratio).
+	settle(worked, deferred bool)
+	// run plans steady decode from now on and appends to ends the ends of at most limit passes that surely change nothing
+	// but lengths: every running request gets one token per pass; requests may complete only in the last of them. An
+	// empty result means that the next pass must be a real one. Nothing changes until commit.
+	run(now Time, ends []Time, limit int) ([]Time, error)
+	// holds says whether the planned run would stay true if r were submitted now. It is asked before submit; the Engine
+	// cuts the run when it answers false.
 	holds(r *Request) bool
-	// commit applies the first n passes of the planned run and fills r.
+	// commit applies the first n passes of the planned run, fills Requests, Outputs and After of r and drops the rest of
+	// the plan. Requests is appended to; it must stay valid until the next call.
 	commit(n int, r *Run)
-	// stuck ends, with a reason, the request that keeps an idle core from ever proceeding; false if nothing waits.
+	// stuck ends, with a reason, the request that keeps the rank from ever proceeding; false if nothing waits. It is asked
+	// after a pass without effect and without retry on which no cadence was in force: the state of a core only changes
+	// by its own passes and by commands, so what did nothing now never will.
 	stuck() (Output, bool)
 	// resetPrefixCache forgets the blocks that nobody holds.
 	resetPrefixCache()
-	// state describes the rank.
+	// state describes the rank. It must be cheap, O(1).
 	state() RankState
+}
+
+// turn is what the group tells a rank about the round it is about to run.
+type turn struct {
+	// deferPrefill: the cadence of the group is in force (vLLM prefill_schedule_interval off-step, SGLang
+	// prefill_decode_interval counting down). What that means exactly is the core's business (spec engine-core §7.4).
+	deferPrefill bool
+}
+
+// verdict is what a rank answers to a pass.
+type verdict struct {
+	// effect: tokens were computed, or a request was admitted, preempted or signalled.
+	effect bool
+	// retry: an effect-free pass may be repeated at the same instant, because something still moves (SGLang's
+	// new-token ratio; spec engine-core §7.3). At most 1023 repeats are made.
+	retry bool
+	// prefilled: prompt tokens were computed; it arms SGLang's prefill_decode_interval for the whole group.
+	prefilled bool
 }
