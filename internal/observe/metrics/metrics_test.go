@@ -1,0 +1,144 @@
+package metrics
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+
+	"fakellm/engine"
+)
+
+const second = engine.Time(1e9)
+
+// serve tells the sink of one request: admitted at 1 s after an arrival at 0, tokens at 2, 3 and 5 s.
+func serve(s engine.Sink, r *engine.Request, cached int) {
+	after := engine.RankState{Running: 1, Waiting: 2, ActiveBlocks: 3, TotalBlocks: 12, Preemptions: 1}
+	s.Began(&engine.Pass{Start: second, Admitted: []engine.Admission{{Req: r, Cached: cached}}, After: after})
+	for i, end := range []engine.Time{2 * second, 3 * second, 5 * second} {
+		o := engine.Output{Req: r, Tokens: 1}
+		if i == 2 {
+			o.End = engine.Completed
+			after.Running = 0
+		}
+		s.Ended(&engine.Pass{End: end, ScheduledTokens: 1, Outputs: []engine.Output{o}, After: after})
+	}
+}
+
+func TestVLLMFollowsTheEffects(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	v := NewVLLM(reg, Config{Model: "m", Ranks: 1, Workers: 1, MaxModelLen: 4096, Cache: map[string]string{"block_size": "64"}})
+	serve(v, &engine.Request{ID: 1, PromptTokens: 100, FinishReason: "length", ClientMaxTokens: 3, Choices: 1}, 64)
+	cancelled := &engine.Request{ID: 2, PromptTokens: 9}
+	v.Began(&engine.Pass{Admitted: []engine.Admission{{Req: cancelled}}})
+	v.Left(engine.Departure{Output: engine.Output{Req: cancelled, End: engine.Cancelled}})
+	want := `
+# HELP vllm:generation_tokens_total Tokens generated.
+# TYPE vllm:generation_tokens_total counter
+vllm:generation_tokens_total{engine="0",model_name="m"} 3
+# HELP vllm:num_preemptions_total Requests that lost their blocks to others.
+# TYPE vllm:num_preemptions_total counter
+vllm:num_preemptions_total{engine="0",model_name="m"} 1
+# HELP vllm:prefix_cache_hits_total Prompt tokens found in the prefix cache.
+# TYPE vllm:prefix_cache_hits_total counter
+vllm:prefix_cache_hits_total{engine="0",model_name="m"} 64
+# HELP vllm:prompt_tokens_by_source_total Prompt tokens by where their KV came from.
+# TYPE vllm:prompt_tokens_by_source_total counter
+vllm:prompt_tokens_by_source_total{engine="0",model_name="m",source="external_kv_transfer"} 0
+vllm:prompt_tokens_by_source_total{engine="0",model_name="m",source="local_cache_hit"} 64
+vllm:prompt_tokens_by_source_total{engine="0",model_name="m",source="local_compute"} 36
+# HELP vllm:request_success_total Requests that ended, by reason.
+# TYPE vllm:request_success_total counter
+vllm:request_success_total{engine="0",finished_reason="abort",model_name="m"} 1
+vllm:request_success_total{engine="0",finished_reason="error",model_name="m"} 0
+vllm:request_success_total{engine="0",finished_reason="length",model_name="m"} 1
+vllm:request_success_total{engine="0",finished_reason="stop",model_name="m"} 0
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "vllm:generation_tokens_total", "vllm:num_preemptions_total",
+		"vllm:prefix_cache_hits_total", "vllm:prompt_tokens_by_source_total", "vllm:request_success_total"); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]float64{
+		"vllm:time_to_first_token_seconds": 2, "vllm:inter_token_latency_seconds": 3, "vllm:e2e_request_latency_seconds": 5,
+		"vllm:request_queue_time_seconds": 1, "vllm:request_prefill_time_seconds": 1, "vllm:request_decode_time_seconds": 3,
+		"vllm:request_inference_time_seconds": 4, "vllm:request_time_per_output_token_seconds": 1.5,
+		"vllm:request_prefill_kv_computed_tokens": 36,
+	} {
+		if got := histogram(t, reg, name).GetSampleSum(); got != want {
+			t.Errorf("%s sums to %v, want %v", name, got, want)
+		}
+	}
+	if len(v.book.live) != 0 {
+		t.Errorf("%d requests are remembered after their end", len(v.book.live))
+	}
+}
+
+func histogram(t *testing.T, reg *prometheus.Registry, name string) *dto.Histogram {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetHistogram()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return nil
+}
+
+// TestNames lints our own names and pins, for the engines' names, the very complaints that those names earn.
+func TestNames(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	NewOwn(reg, "1", func() uint64 { return 0 }).Request("/", 200)
+	problems, err := testutil.GatherAndLint(reg)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v %v", problems, err)
+	}
+	reg = prometheus.NewPedanticRegistry()
+	NewVLLM(reg, Config{Model: "m", Ranks: 1, Workers: 1, MaxModelLen: 100, Speculative: true, Drafts: 1})
+	problems, err = testutil.GatherAndLint(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const colon = "metric names should not contain ':'"
+	var rest []promlint.Problem
+	for _, p := range problems {
+		if p.Text != colon { // vLLM's prefix is what dashboards look for
+			rest = append(rest, p)
+		}
+	}
+	want := []promlint.Problem{
+		{Metric: "vllm:iteration_tokens_total", Text: `non-counter metrics should not have "_total" suffix`},
+	}
+	if diff := cmp.Diff(want, rest); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBuckets(t *testing.T) {
+	if diff := cmp.Diff([]float64{1, 2, 5, 10, 20, 50, 100, 200}, lengthBuckets(256)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func BenchmarkVLLMPass(b *testing.B) {
+	v := NewVLLM(prometheus.NewRegistry(), Config{Model: "m", Ranks: 1, Workers: 1, MaxModelLen: 4096})
+	p := &engine.Pass{End: second, ScheduledTokens: 256}
+	for i := range 256 {
+		r := &engine.Request{ID: engine.RequestID(i), PromptTokens: 10}
+		p.Admitted = append(p.Admitted, engine.Admission{Req: r})
+		p.Outputs = append(p.Outputs, engine.Output{Req: r, Tokens: 1})
+	}
+	v.Began(p)
+	b.ReportAllocs()
+	for b.Loop() {
+		v.Ended(p)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/token")
+}
