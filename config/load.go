@@ -151,8 +151,8 @@ func flagLayer(flags *pflag.FlagSet, k *koanf.Koanf) (map[string]any, map[string
 	return values, from, nil
 }
 
-// ConfigFile returns the file to load: the flag's value, else FAKELLM_CONFIG.
-func ConfigFile(flag string, environ []string) string {
+// FilePath returns the file to load: the flag's value, else FAKELLM_CONFIG.
+func FilePath(flag string, environ []string) string {
 	if flag != "" {
 		return flag
 	}

@@ -72,8 +72,8 @@ vllm:request_success_total{engine="0",finished_reason="stop",model_name="m"} 0
 			t.Errorf("%s sums to %v, want %v", name, got, want)
 		}
 	}
-	if len(v.book.live) != 0 {
-		t.Errorf("%d requests are remembered after their end", len(v.book.live))
+	if n := len(v.(*sink).book.live); n != 0 {
+		t.Errorf("%d requests are remembered after their end", n)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("%v %v", problems, err)
 	}
 	reg = prometheus.NewPedanticRegistry()
-	NewVLLM(reg, Config{Model: "m", Ranks: 1, Workers: 1, MaxModelLen: 100, Speculative: true, Drafts: 1})
+	NewVLLM(reg, Config{Model: "m", Ranks: 1, Workers: 1, MaxModelLen: 100, Drafts: 1})
 	problems, err = testutil.GatherAndLint(reg)
 	if err != nil {
 		t.Fatal(err)
@@ -141,4 +141,41 @@ func BenchmarkVLLMPass(b *testing.B) {
 		v.Ended(p)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/token")
+}
+
+func TestOtherEnginesNames(t *testing.T) {
+	for _, row := range []struct {
+		make func(prometheus.Registerer, Config) engine.Sink
+		want map[string]float64
+	}{
+		{NewSGLang, map[string]float64{
+			"sglang:num_queue_reqs": 2, "sglang:num_used_tokens": 3 * 16, "sglang:token_usage": .25, "sglang:cache_hit_rate": .64,
+			"sglang:prompt_tokens_total": 100, "sglang:cached_tokens_total": 64, "sglang:generation_tokens_total": 3,
+			"sglang:num_requests_total": 1, "sglang:num_retracted_requests_total": 1, "sglang:time_to_first_token_seconds": 2,
+			"sglang:inter_token_latency_seconds": 3, "sglang:e2e_request_latency_seconds": 5, "sglang:queue_time_seconds": 1,
+		}},
+		{NewTRTLLM, map[string]float64{
+			"trtllm_kv_cache_hit_rate": .64, "trtllm_kv_cache_utilization": .25, "trtllm_request_success_total": 1,
+			"trtllm_time_to_first_token_seconds": 2, "trtllm_time_per_output_token_seconds": 1.5,
+			"trtllm_e2e_request_latency_seconds": 5, "trtllm_request_queue_time_seconds": 1,
+		}},
+	} {
+		reg := prometheus.NewPedanticRegistry()
+		s := row.make(reg, Config{Model: "m", Ranks: 1, Workers: 1, BlockSize: 16, Blocks: 12})
+		serve(s, &engine.Request{ID: 1, PromptTokens: 100, FinishReason: "length"}, 64)
+		got := map[string]float64{}
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			m := f.GetMetric()[0]
+			if _, wanted := row.want[f.GetName()]; wanted {
+				got[f.GetName()] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetHistogram().GetSampleSum()
+			}
+		}
+		if diff := cmp.Diff(row.want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
 }

@@ -54,6 +54,73 @@ func (t *timeline) gap(at engine.Time, tokens int) (d time.Duration, first bool)
 	return at.Sub(from), first
 }
 
+// set is one engine's family of metrics: what [sink] calls while it follows the requests. e numbers the scheduler.
+type set interface {
+	// admitted: a first admission.
+	admitted(e int, a engine.Admission, t *timeline)
+	// prefilled: the prompt is done, with its first token or, for an answer of none, at its end.
+	prefilled(e int, r *engine.Request, t *timeline)
+	// stepped: tokens became visible, gap after the ones before (after the arrival, for the first).
+	stepped(e, tokens int, gap time.Duration, first bool)
+	// ended: t is nil when the request was never admitted.
+	ended(e int, o *engine.Output, t *timeline)
+	// began and done: the state of a rank after scheduling and after a pass.
+	began(e int, p *engine.Pass)
+	done(e int, p *engine.Pass)
+}
+
+// sink turns effects into the calls of a set. It implements engine.Sink.
+type sink struct {
+	set
+	ranks int
+	book  book
+}
+
+func newSink(s set, ranks int) *sink { return &sink{set: s, ranks: ranks, book: newBook()} }
+
+// Began reports admissions and the state at the start of a pass.
+func (s *sink) Began(p *engine.Pass) {
+	e := p.Worker*s.ranks + p.Rank
+	for _, a := range p.Admitted {
+		if t, first := s.book.admit(a, p.Start); first {
+			s.admitted(e, a, t)
+		}
+	}
+	s.began(e, p)
+}
+
+// Ended reports tokens and ends and the state at the end of a pass.
+func (s *sink) Ended(p *engine.Pass) {
+	e := p.Worker*s.ranks + p.Rank
+	for k := range p.Outputs {
+		s.output(e, &p.Outputs[k], p.End)
+	}
+	s.done(e, p)
+}
+
+// Left reports a request that ended between passes.
+func (s *sink) Left(d engine.Departure) { s.output(d.Worker*s.ranks+d.Rank, &d.Output, d.At) }
+
+func (s *sink) output(e int, o *engine.Output, at engine.Time) {
+	t := s.book.live[o.Req]
+	if o.Tokens > 0 && t != nil {
+		gap, first := t.gap(at, o.Tokens)
+		if first {
+			s.prefilled(e, o.Req, t)
+		}
+		s.stepped(e, o.Tokens, gap, first)
+	}
+	if o.End == engine.Running {
+		return
+	}
+	if t != nil && o.End == engine.Completed && !t.seenFirst {
+		t.first, t.last = at, at
+		s.prefilled(e, o.Req, t)
+	}
+	s.ended(e, o, t)
+	s.book.forget(o.Req)
+}
+
 // finished returns the label under which engines count an end.
 func finished(o *engine.Output) string {
 	switch o.End {

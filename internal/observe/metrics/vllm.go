@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -12,21 +13,24 @@ import (
 type Config struct {
 	// Model is the value of the label model_name.
 	Model string
-	// Ranks is the number of ranks per worker; the label engine is worker*Ranks + rank, the scheduler's number.
+	// Ranks is the number of ranks per worker, at least 1; schedulers are numbered worker*Ranks + rank.
 	Ranks, Workers int
+	// BlockSize is the size of a KV block in tokens, Blocks their number per rank.
+	BlockSize, Blocks int
 	// MaxModelLen ends the buckets of lengths, in tokens.
 	MaxModelLen int
 	// Cache is shown by vllm:cache_config_info, as labels.
 	Cache map[string]string
-	// Speculative adds the metrics of speculative decoding; Drafts is the number of draft tokens per pass.
-	Speculative bool
-	Drafts      int
+	// Drafts is the number of draft tokens per pass; 0 for no speculative decoding.
+	Drafts int
 }
 
-// VLLM is the v1 metric set of vLLM (spec openai-endpoint §3.3). It implements engine.Sink.
-type VLLM struct {
+// engines is the number of schedulers.
+func (c Config) engines() int { return max(1, c.Ranks*c.Workers) }
+
+// vllm is the v1 metric set of vLLM (spec openai-endpoint §3.3).
+type vllm struct {
 	c       Config
-	book    book
 	engines []vllmEngine
 	// lastPreempted is per engine: RankState counts since the start, a counter wants the difference.
 	lastPreempted []uint64
@@ -45,96 +49,68 @@ type vllmEngine struct {
 	promptLen, generationLen, maxGeneration, paramMax, paramN, computed         prometheus.Observer
 }
 
-var _ engine.Sink = (*VLLM)(nil)
-
-// NewVLLM registers the set and returns it.
-func NewVLLM(reg prometheus.Registerer, c Config) *VLLM {
-	v := &VLLM{c: c, book: newBook()}
+// NewVLLM registers vLLM's set and returns the sink that feeds it.
+func NewVLLM(reg prometheus.Registerer, c Config) engine.Sink {
+	v := &vllm{c: c}
 	d := vllmDefinitions(reg, c)
-	for i := range max(1, c.Ranks*c.Workers) {
+	for i := range c.engines() {
 		v.engines = append(v.engines, d.engine(c, strconv.Itoa(i)))
 	}
 	v.lastPreempted = make([]uint64, len(v.engines))
-	return v
+	return newSink(v, c.Ranks)
 }
 
-func (v *VLLM) at(worker, rank int) (*vllmEngine, int) {
-	i := worker*v.c.Ranks + rank
-	return &v.engines[i], i
+func (v *vllm) admitted(i int, a engine.Admission, t *timeline) {
+	e := &v.engines[i]
+	n, hit := float64(a.Req.PromptTokens), float64(a.Cached)
+	e.queries.Add(n)
+	e.gpuQueries.Add(n)
+	e.hits.Add(hit)
+	e.gpuHits.Add(hit)
+	e.queue.Observe(t.admitted.Sub(t.arrival).Seconds())
 }
 
-// Began counts admissions and refreshes the gauges.
-func (v *VLLM) Began(p *engine.Pass) {
-	e, i := v.at(p.Worker, p.Rank)
-	for _, a := range p.Admitted {
-		if t, first := v.book.admit(a, p.Start); first {
-			n, hit := float64(a.Req.PromptTokens), float64(a.Cached)
-			e.queries.Add(n)
-			e.gpuQueries.Add(n)
-			e.hits.Add(hit)
-			e.gpuHits.Add(hit)
-			e.queue.Observe(t.admitted.Sub(t.arrival).Seconds())
-		}
-	}
-	v.gauges(e, i, &p.After)
-}
-
-// Ended counts tokens and ends and refreshes the gauges.
-func (v *VLLM) Ended(p *engine.Pass) {
-	e, i := v.at(p.Worker, p.Rank)
-	if p.ScheduledTokens > 0 {
-		e.iteration.Observe(float64(p.ScheduledTokens))
-	}
-	for k := range p.Outputs {
-		v.output(e, &p.Outputs[k], p.End)
-	}
-	if v.c.Speculative && p.Forwards > 0 {
-		e.drafts.Add(float64(p.Forwards))
-		e.draftTokens.Add(float64(p.Forwards * v.c.Drafts))
-		e.accepted.Add(float64(p.Accepted - p.Forwards))
-	}
-	v.gauges(e, i, &p.After)
-}
-
-// Left counts a request that ended between passes.
-func (v *VLLM) Left(d engine.Departure) {
-	e, _ := v.at(d.Worker, d.Rank)
-	v.output(e, &d.Output, d.At)
-}
-
-func (v *VLLM) output(e *vllmEngine, o *engine.Output, at engine.Time) {
-	t := v.book.live[o.Req]
-	if o.Tokens > 0 && t != nil {
-		e.generation.Add(float64(o.Tokens))
-		gap, first := t.gap(at, o.Tokens)
-		if first {
-			e.ttft.Observe(gap.Seconds())
-			e.promptDone(o.Req, t)
-		} else { // the tokens of a burst arrive at once and count as one step, as vLLM counts them
-			e.itl.Observe(gap.Seconds())
-			e.tpotOld.Observe(gap.Seconds())
-		}
-	}
-	if o.End == engine.Running {
-		return
-	}
-	if t != nil && o.End == engine.Completed {
-		if !t.seenFirst { // an answer of no tokens: its prompt was computed all the same
-			e.promptDone(o.Req, t)
-			t.first, t.last = at, at
-		}
-		e.finish(o.Req, t)
-	}
-	e.success.WithLabelValues(finished(o)).Inc()
-	v.book.forget(o.Req)
-}
-
-func (e *vllmEngine) promptDone(r *engine.Request, t *timeline) {
-	hit := min(t.cached, r.PromptTokens)
+func (v *vllm) prefilled(i int, r *engine.Request, t *timeline) {
+	e, hit := &v.engines[i], min(t.cached, r.PromptTokens)
 	e.prompt.Add(float64(r.PromptTokens))
 	e.promptCached.Add(float64(hit))
 	e.local.Add(float64(r.PromptTokens - hit))
 	e.localHit.Add(float64(hit))
+}
+
+// stepped counts the tokens of a burst as one step of latency, as vLLM does: they arrive at once.
+func (v *vllm) stepped(i, tokens int, gap time.Duration, first bool) {
+	e := &v.engines[i]
+	e.generation.Add(float64(tokens))
+	if first {
+		e.ttft.Observe(gap.Seconds())
+		return
+	}
+	e.itl.Observe(gap.Seconds())
+	e.tpotOld.Observe(gap.Seconds())
+}
+
+func (v *vllm) ended(i int, o *engine.Output, t *timeline) {
+	e := &v.engines[i]
+	if t != nil && o.End == engine.Completed {
+		e.finish(o.Req, t)
+	}
+	e.success.WithLabelValues(finished(o)).Inc()
+}
+
+func (v *vllm) began(i int, p *engine.Pass) { v.gauges(i, &p.After) }
+
+func (v *vllm) done(i int, p *engine.Pass) {
+	e := &v.engines[i]
+	if p.ScheduledTokens > 0 {
+		e.iteration.Observe(float64(p.ScheduledTokens))
+	}
+	if v.c.Drafts > 0 && p.Forwards > 0 {
+		e.drafts.Add(float64(p.Forwards))
+		e.draftTokens.Add(float64(p.Forwards * v.c.Drafts))
+		e.accepted.Add(float64(p.Accepted - p.Forwards))
+	}
+	v.gauges(i, &p.After)
 }
 
 func (e *vllmEngine) finish(r *engine.Request, t *timeline) {
@@ -155,7 +131,8 @@ func (e *vllmEngine) finish(r *engine.Request, t *timeline) {
 	}
 }
 
-func (v *VLLM) gauges(e *vllmEngine, i int, s *engine.RankState) {
+func (v *vllm) gauges(i int, s *engine.RankState) {
+	e := &v.engines[i]
 	e.running.Set(float64(s.Running))
 	e.waiting.Set(float64(s.Waiting))
 	e.capacity.Set(float64(s.Waiting))

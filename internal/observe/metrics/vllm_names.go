@@ -49,7 +49,7 @@ func vllmDefinitions(reg prometheus.Registerer, c Config) *vllmVectors {
 		{"prompt_tokens_cached_total", "Of these, tokens reused from a cache."},
 		{"generation_tokens_total", "Tokens generated."},
 	}
-	if c.Speculative {
+	if c.Drafts > 0 {
 		counters = append(counters,
 			family{"spec_decode_num_drafts_total", "Drafts verified."},
 			family{"spec_decode_num_draft_tokens_total", "Draft tokens proposed."},
@@ -109,7 +109,7 @@ func defineInfo(reg prometheus.Registerer, c Config) {
 	info := register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "vllm:cache_config_info", Help: "Settings of the KV cache, as labels.",
 	}, append([]string{"engine"}, names...)))
-	for i := range max(1, c.Ranks*c.Workers) {
+	for i := range c.engines() {
 		engine := strconv.Itoa(i)
 		for _, state := range []string{"awake", "weights_offloaded", "discard_all"} {
 			on := 0.0
@@ -159,7 +159,7 @@ func (d *vllmVectors) engine(c Config, name string) vllmEngine {
 	for _, reason := range []string{"stop", "length", "abort", "error"} {
 		e.success.WithLabelValues(reason)
 	}
-	if c.Speculative {
+	if c.Drafts > 0 {
 		e.drafts, e.draftTokens = k("spec_decode_num_drafts_total"), k("spec_decode_num_draft_tokens_total")
 		e.accepted = k("spec_decode_num_accepted_tokens_total")
 	}
