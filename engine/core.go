@@ -3,6 +3,10 @@ package engine
 // core is one rank: a scheduler with its cache. The Engine holds the ranks, the barrier, the cadence of the group and the
 // clock; a core only ever hears "run one pass now".
 //
+// A core is made by newVLLM (vLLM, TensorRT-LLM) or newSGLang, each func(cfg Config, rank int, model StepModel) core, from
+// a config that was validated and already adjusted for the group (SGLang's chunk size and conservativeness). Requests
+// arrive as they are: a core applies its own clamps to the output, and ends what it rejects in the pass that sees it.
+//
 // The Engine calls a core in this order only: any number of submit, cancel, resetPrefixCache; then either pass, or run
 // followed by commit. While a run is planned and not committed nothing but holds and commit is called.
 type core interface {
@@ -27,8 +31,8 @@ type core interface {
 	// holds says whether the planned run would stay true if r were submitted now. It is asked before submit; the Engine
 	// cuts the run when it answers false.
 	holds(r *Request) bool
-	// commit applies the first n passes of the planned run, fills Requests, Outputs and After of r and drops the rest of
-	// the plan. Requests is appended to; it must stay valid until the next call.
+	// commit applies the first n passes of the planned run (n may be 0), fills Requests, Outputs and After of r and drops
+	// the rest of the plan. Requests and Outputs arrive empty with capacity to append to.
 	commit(n int, r *Run)
 	// stuck ends, with a reason, the request that keeps the rank from ever proceeding; false if nothing waits. It is asked
 	// after a pass without effect and without retry on which no cadence was in force: the state of a core only changes
