@@ -28,7 +28,8 @@ func (c Config) Validate() []error {
 	switch c.Model {
 	case "", NamePolynomial, NameFixed, NameZero:
 	default:
-		errs = append(errs, fmt.Errorf("model %q: known models are %s, %s and %s", c.Model, NamePolynomial, NameFixed, NameZero))
+		errs = append(errs, fmt.Errorf("model %q: known models are %s, %s and %s",
+			c.Model, NamePolynomial, NameFixed, NameZero))
 	}
 	for _, f := range []struct {
 		name  string

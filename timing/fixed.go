@@ -2,8 +2,8 @@ package timing
 
 import "fakellm/engine"
 
-// Fixed answers with two constants, whatever the shape. There is no floor: zero and fractions of a millisecond are used as
-// they are (spec engine-core §6.4). The zero value makes every pass take no time.
+// Fixed answers with two constants, whatever the shape. There is no floor: zero and fractions of a millisecond are used
+// as they are (spec engine-core §6.4). The zero value makes every pass take no time.
 type Fixed struct {
 	// Prefill and Decode are milliseconds, finite and not negative.
 	Prefill, Decode float64

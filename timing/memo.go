@@ -6,8 +6,8 @@ import (
 	"fakellm/engine"
 )
 
-// memoSlots is the size of each half of a memo, a power of two: 4096 entries are 192 kB and hold the shapes that a batch
-// passes through in a few thousand passes.
+// memoSlots is the size of each half of a memo, a power of two: 4096 entries are 192 kB and hold the shapes that a
+// batch passes through in a few thousand passes.
 const memoSlots = 1 << 12
 
 // memoKey is the part of a shape that decides its price.

@@ -25,12 +25,12 @@ type checkingModel struct {
 	engine.PrefillChecker
 }
 
-// New returns the step model of src with durations divided by speedup, and those of decode by speedup·decodeSpeedup; a ratio
-// of 0 means unscaled. The model also implements [Extrapolator], and engine.PrefillChecker if src does. Errors name the
-// offending ratio.
+// New returns the step model of src with durations divided by speedup, and those of decode by speedup·decodeSpeedup; a
+// ratio of 0 means unscaled. The model also implements [Extrapolator], and engine.PrefillChecker if src does. Errors
+// name the offending ratio.
 //
-// Asking the model allocates nothing; it costs what the source costs plus about 10 ns, and about 10 ns alone for a shape
-// that a [Keyed] source has priced before.
+// Asking the model allocates nothing; it costs what the source costs plus about 10 ns, and about 10 ns alone for a
+// shape that a [Keyed] source has priced before.
 func New(src Source, speedup, decodeSpeedup float64) (engine.StepModel, error) {
 	if src == nil {
 		return nil, errors.New("timing source: missing")
@@ -105,26 +105,25 @@ func (m *model) Extrapolations() uint64 { return m.outside }
 
 func (m *model) pricePrefill(b engine.PrefillBatch) (time.Duration, error) {
 	raw, err := m.src.PrefillMS(b)
-	if err != nil {
-		return 0, fmt.Errorf("prefill of %d requests, mean length %d, mean prefix %d: %w", b.Requests, b.MeanISL, b.MeanPrefix, err)
+	if err == nil {
+		var d time.Duration
+		if d, err = finish(raw, m.prefillRatio); err == nil {
+			return d, nil
+		}
 	}
-	d, err := finish(raw, m.prefillRatio)
-	if err != nil {
-		return 0, fmt.Errorf("prefill of %d requests, mean length %d, mean prefix %d: %w", b.Requests, b.MeanISL, b.MeanPrefix, err)
-	}
-	return d, nil
+	return 0, fmt.Errorf("prefill of %d requests, mean length %d, mean prefix %d: %w",
+		b.Requests, b.MeanISL, b.MeanPrefix, err)
 }
 
 func (m *model) priceDecode(b engine.DecodeBatch) (time.Duration, error) {
 	raw, err := m.src.DecodeMS(b)
-	if err != nil {
-		return 0, fmt.Errorf("decode of %d requests, mean context %d: %w", b.Requests, b.MeanContext, err)
+	if err == nil {
+		var d time.Duration
+		if d, err = finish(raw, m.decodeRatio); err == nil {
+			return d, nil
+		}
 	}
-	d, err := finish(raw, m.decodeRatio)
-	if err != nil {
-		return 0, fmt.Errorf("decode of %d requests, mean context %d: %w", b.Requests, b.MeanContext, err)
-	}
-	return d, nil
+	return 0, fmt.Errorf("decode of %d requests, mean context %d: %w", b.Requests, b.MeanContext, err)
 }
 
 // finish rounds raw milliseconds and scales them, rounding twice (spec engine-core §6.5).

@@ -2,8 +2,8 @@ package timing
 
 import "fakellm/engine"
 
-// Polynomial is the default source: two fitted curves of an unnamed 8-billion-parameter deployment, spec engine-core §6.2.
-// The zero value is ready for use.
+// Polynomial is the default source: two fitted curves of an unnamed 8-billion-parameter deployment, spec engine-core
+// §6.2. The zero value is ready for use.
 type Polynomial struct{}
 
 // PrefillMS returns 4.209989e-07·t² + 1.518344e-02·t + 16.50142 ms for t new tokens in the batch. O(1).
@@ -13,8 +13,8 @@ func (Polynomial) PrefillMS(b engine.PrefillBatch) (float64, error) {
 	return float64(float64(4.209989e-07*float64(t*t))+float64(1.518344e-02*t)) + 1.650142e+01, nil
 }
 
-// DecodeMS returns max(1, −25.74·u² + 54.01·u + 5.74) ms where u is the used share of the pool, at most 1. The number of
-// requests does not matter. O(1).
+// DecodeMS returns max(1, −25.74·u² + 54.01·u + 5.74) ms where u is the used share of the pool, at most 1. The number
+// of requests does not matter. O(1).
 func (Polynomial) DecodeMS(b engine.DecodeBatch) (float64, error) {
 	u := 1.0
 	if b.TotalKV > 0 {

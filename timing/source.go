@@ -3,8 +3,8 @@ package timing
 import "fakellm/engine"
 
 // Source prices the halves of a pass in raw milliseconds, before rounding and scaling. Answers must be finite and not
-// negative, and the same shape must always get the same answer. A Source is never asked for an empty batch or for a prefill
-// without new tokens: [New] answers those with zero.
+// negative, and the same shape must always get the same answer. A Source is never asked for an empty batch or for a
+// prefill without new tokens: [New] answers those with zero.
 type Source interface {
 	// PrefillMS returns the time of the prefill half in milliseconds.
 	PrefillMS(engine.PrefillBatch) (float64, error)
@@ -20,8 +20,8 @@ type Coverage interface {
 	CoversDecode(engine.DecodeBatch) bool
 }
 
-// Keyed is a Source whose answers are worth remembering. The keys strip a shape of what the answer does not depend on, so
-// that more shapes share one remembered answer; returning the shape itself is fine.
+// Keyed is a Source whose answers are worth remembering. The keys strip a shape of what the answer does not depend on,
+// so that more shapes share one remembered answer; returning the shape itself is fine.
 type Keyed interface {
 	// PrefillKey returns the part of the shape that decides the answer.
 	PrefillKey(engine.PrefillBatch) engine.PrefillBatch
@@ -29,10 +29,10 @@ type Keyed interface {
 	DecodeKey(engine.DecodeBatch) engine.DecodeBatch
 }
 
-// Extrapolator is a step model that counts how often it was asked for a shape outside the data of its Source. Every model
-// of [New] is one; the count stays zero for a Source without [Coverage].
+// Extrapolator is a step model that counts how often it was asked for a shape outside the data of its Source. Every
+// model of [New] is one; the count stays zero for a Source without [Coverage].
 type Extrapolator interface {
-	// Extrapolations returns the number of such questions so far. An engine that plans passes ahead may ask more often than
-	// it runs passes; whoever needs the exact figure asks Coverage about the passes that ran.
+	// Extrapolations returns the number of such questions so far. An engine that plans passes ahead may ask more often
+	// than it runs passes; whoever needs the exact figure asks Coverage about the passes that ran.
 	Extrapolations() uint64
 }

@@ -27,8 +27,9 @@ func fitLine(x, t []float64) plane {
 	return plane{intercept: mt - a*mx, a: a}
 }
 
-// fitPlane is the least-squares plane through (x, y, t), the smallest one if x and y are proportional. It orthogonalises
-// the centred x against the centred y, which keeps the error at the condition of the data, not its square.
+// fitPlane is the least-squares plane through (x, y, t), the smallest one if x and y are proportional. It
+// orthogonalises the centred x against the centred y, which keeps the error at the condition of the data, not its
+// square.
 func fitPlane(x, y, t []float64) plane {
 	mx, my, mt := mean(x), mean(y), mean(t)
 	var sxx, sxy, syy, sxt, syt float64
@@ -68,7 +69,8 @@ func mean(v []float64) float64 {
 // checkSlope refuses a fit in which more work takes less time.
 func checkSlope(half, axis string, slope float64) error {
 	if slope < 0 || math.IsNaN(slope) || math.IsInf(slope, 0) {
-		return fmt.Errorf("%s: the fitted time falls with %s (slope %v s per token): more or better points are needed", half, axis, slope)
+		return fmt.Errorf("%s: the fitted time falls with %s (slope %v s per token): more or better points are needed",
+			half, axis, slope)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package profile
 
-// cell returns i such that the segment [i, i+1] of a rising axis holds x, or is the outermost one on x's side. O(log n).
+// cell returns i such that the segment [i, i+1] of a rising axis holds x, or is the outermost one on x's side. O(log
+// n).
 func cell(axis []float64, x float64) int {
 	lo, hi := 0, len(axis)-2
 	for lo < hi {

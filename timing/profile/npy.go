@@ -113,7 +113,8 @@ var (
 // parseHeader understands the Python dictionary that numpy writes, and no other Python.
 func parseHeader(text string) (header, error) {
 	var h header
-	descr, fortran, shape := descrField.FindStringSubmatch(text), fortranField.FindStringSubmatch(text), shapeField.FindStringSubmatch(text)
+	descr, fortran := descrField.FindStringSubmatch(text), fortranField.FindStringSubmatch(text)
+	shape := shapeField.FindStringSubmatch(text)
 	if descr == nil || fortran == nil || shape == nil {
 		return h, fmt.Errorf("header %.80q: descr, fortran_order and shape expected", text)
 	}

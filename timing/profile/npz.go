@@ -71,8 +71,8 @@ func sniff(r io.ReaderAt) error {
 	return nil
 }
 
-// readEntry reads one array of the container. The decompressor hands out no more than the header of the array announces, so
-// a bomb cannot expand.
+// readEntry reads one array of the container. The decompressor hands out no more than the header of the array
+// announces, so a bomb cannot expand.
 func readEntry(f *zip.File) (*array, error) {
 	if f.Method != zip.Store && f.Method != zip.Deflate {
 		return nil, fmt.Errorf("compression method %d: known are stored and deflated", f.Method)

@@ -55,7 +55,8 @@ func New(a Arrays) (*Profile, error) {
 		return nil, fmt.Errorf("array %s: %d values, but %s has %d", nameTTFT, len(a.PrefillTTFT), nameISL, len(a.PrefillISL))
 	}
 	if k, c := len(a.DecodeKV), len(a.DecodeContext); len(a.DecodeITL) != k*c {
-		return nil, fmt.Errorf("array %s: %d values, but %s and %s ask for %d by %d", nameITL, len(a.DecodeITL), nameKV, nameContext, k, c)
+		return nil, fmt.Errorf("array %s: %d values, but %s and %s ask for %d by %d",
+			nameITL, len(a.DecodeITL), nameKV, nameContext, k, c)
 	}
 	for i, v := range a.PrefillTTFT {
 		if !isTime(v) {
@@ -71,7 +72,8 @@ func New(a Arrays) (*Profile, error) {
 	return &Profile{arrays: a, origin: "arrays"}, nil
 }
 
-// Read reads a Mocker-format .npz container of the given size in bytes. Memory is bounded whatever the container claims.
+// Read reads a Mocker-format .npz container of the given size in bytes. Memory is bounded whatever the container
+// claims.
 func Read(r io.ReaderAt, size int64) (*Profile, error) {
 	m, err := readNPZ(r, size, nameISL, nameTTFT, nameKV, nameContext, nameITL)
 	if err != nil {
@@ -130,8 +132,8 @@ func (p *Profile) PrefillMS(b engine.PrefillBatch) (float64, error) {
 
 // DecodeMS implements timing.Source: bilinear at (active KV tokens, mean context), floored at 1 ms. O(log points).
 func (p *Profile) DecodeMS(b engine.DecodeBatch) (float64, error) {
-	a := &p.arrays
-	return max(minDecodeMS, bilinear(a.DecodeKV, a.DecodeContext, a.DecodeITL, float64(b.ActiveKV), float64(b.MeanContext))), nil
+	a, kv, context := &p.arrays, float64(b.ActiveKV), float64(b.MeanContext)
+	return max(minDecodeMS, bilinear(a.DecodeKV, a.DecodeContext, a.DecodeITL, kv, context)), nil
 }
 
 // CoversPrefill implements timing.Coverage.

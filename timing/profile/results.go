@@ -21,11 +21,12 @@ type samples map[string][]float64
 // prefill_raw_data.json) with prefill_isl and prefill_ttft in ms, selected_decode_interpolation/raw_data.npz (or
 // decode_raw_data.json) with x_kv_usage (a share of the pool), y_context_length, z_itl in ms and max_kv_tokens.
 //
-// As in the reference, each half is fitted by least squares, prefill over tokens, decode over (requests, KV tokens), and the
-// fit is laid out on grids of 100 points (spec engine-core §6.3). A fit that falls with tokens is an error; one that falls
-// with requests loses that slope.
+// As in the reference, each half is fitted by least squares, prefill over tokens, decode over (requests, KV tokens),
+// and the fit is laid out on grids of 100 points (spec engine-core §6.3). A fit that falls with tokens is an error; one
+// that falls with requests loses that slope.
 func ReadResults(fsys fs.FS) (*Profile, error) {
-	prefill, err := readSamples(fsys, "selected_prefill_interpolation/raw_data.npz", "prefill_raw_data.json", "prefill_isl", "prefill_ttft")
+	prefill, err := readSamples(fsys, "selected_prefill_interpolation/raw_data.npz", "prefill_raw_data.json",
+		"prefill_isl", "prefill_ttft")
 	if err != nil {
 		return nil, err
 	}
