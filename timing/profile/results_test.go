@@ -52,7 +52,7 @@ func TestResultsRefuse(t *testing.T) {
 	for _, c := range []struct{ why, want, prefill, decode string }{
 		{"no JSON", "prefill_raw_data.json: ", `{`, goodDecode},
 		{"a missing column", "array prefill_ttft: missing", `{"prefill_isl":[1]}`, goodDecode},
-		{"columns of unequal length", "prefill_ttft: 1 values, 2 expected", `{"prefill_isl":[1,2],"prefill_ttft":[1]}`, goodDecode},
+		{"columns of unequal length", "ttft: 1 values, 2 expected", `{"prefill_isl":[1,2],"prefill_ttft":[1]}`, goodDecode},
 		{"no rows", "array prefill_isl: 0 values", `{"prefill_isl":[],"prefill_ttft":[]}`, goodDecode},
 		{"a wrong type", "array prefill_isl: json", `{"prefill_isl":["a"],"prefill_ttft":[1]}`, goodDecode},
 		{"a negative time", "array prefill_ttft[1] = -2", `{"prefill_isl":[1,2],"prefill_ttft":[1,-2]}`, goodDecode},
