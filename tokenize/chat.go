@@ -67,9 +67,9 @@ type Call struct{ Name, Arguments string }
 //	<|im_start|> ROLE [: NAME] <|im_sep|> CONTENT PARTS [<|call|> NAME <|args|> ARGUMENTS]… <|im_end|>
 //
 // for every message, and at the end <|im_start|> assistant <|im_sep|> for the answer. So a message costs 3 tokens, its
-// role and its text, one more and the name's if it has a name, and 3 with the word assistant start the answer, as in
-// OpenAI's published counting rule. Tools and Format become system messages in front, "# Tools" or "# Format", a newline,
-// and the text as given. Ids of calls are not counted.
+// role and its text, one more and the name's if it has a name, and the start of the answer costs 3, as in OpenAI's
+// published counting rule. Tools and Format become system messages in front: "# Tools" or "# Format", a newline, and
+// the text as given. Ids of calls are not counted.
 //
 // Every text is encoded by itself between template tokens. Therefore the prompt of the next turn begins with the ids
 // of this prompt followed by those of the answer, if the answer's text encodes to the ids that were generated for

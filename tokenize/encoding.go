@@ -29,27 +29,25 @@ type Encoding struct {
 
 var (
 	loadO200k = sync.OnceValues(func() (*Encoding, error) {
-		return load(O200kBase, func(t *classTable) splitter { return o200k{t} }, 199998)
+		return load(&Encoding{name: O200kBase, split: o200k{classes()}, special: o200kSpecial}, o200kFile)
 	})
 	loadCl100k = sync.OnceValues(func() (*Encoding, error) {
-		return load(Cl100kBase, func(t *classTable) splitter { return cl100k{t} }, 100256)
+		return load(&Encoding{name: Cl100kBase, split: cl100k{classes()}, special: cl100kSpecial}, cl100kFile)
 	})
 	approx = &Encoding{name: Approx, special: approxSpecial}
 )
 
-func load(name string, split func(*classTable) splitter, size int) (*Encoding, error) {
-	v, err := loadVocab(name)
+// load completes e with its vocabulary; an error means that the binary was built from a damaged file.
+func load(e *Encoding, file string) (*Encoding, error) {
+	v, err := loadVocab(file)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("tokenize: vocabulary %s: %w", e.name, err)
 	}
-	if v.size() != size {
-		return nil, fmt.Errorf("tokenize: vocabulary %s: %d tokens, want %d", name, v.size(), size)
+	if v.size() != int(e.special.first) {
+		return nil, fmt.Errorf("tokenize: vocabulary %s: %d tokens, want %d", e.name, v.size(), e.special.first)
 	}
-	s := cl100kSpecial
-	if name == O200kBase {
-		s = o200kSpecial
-	}
-	return &Encoding{name: name, vocab: v, split: split(classes()), special: s}, nil
+	e.vocab = v
+	return e, nil
 }
 
 // Get returns the encoding called name, one of Names. The first call for a name loads its vocabulary: about 6 ms and 3

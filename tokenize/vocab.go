@@ -1,14 +1,17 @@
 package tokenize
 
 import (
-	"bytes"
-	"embed"
+	_ "embed"
 	"fmt"
 	"math/bits"
+	"strings"
 )
 
-//go:embed vocab/*.bin
-var vocabFiles embed.FS
+//go:embed vocab/o200k_base.bin
+var o200kFile string
+
+//go:embed vocab/cl100k_base.bin
+var cl100kFile string
 
 const (
 	none    = ^uint32(0) // no token
@@ -27,21 +30,17 @@ type vocab struct {
 }
 
 // loadVocab reads an embedded file (format: internal/genvocab). The text stays in the binary's read-only data.
-func loadVocab(name string) (*vocab, error) {
-	data, err := vocabFiles.ReadFile("vocab/" + name + ".bin")
-	if err != nil {
-		return nil, fmt.Errorf("tokenize: vocabulary %s: %w", name, err)
-	}
-	n := bytes.IndexByte(data, 0)
+func loadVocab(data string) (*vocab, error) {
+	n := strings.IndexByte(data, 0)
 	if n <= 0 || n >= idMask {
-		return nil, fmt.Errorf("tokenize: vocabulary %s: %d tokens, want 1 to %d", name, n, idMask-1)
+		return nil, fmt.Errorf("%d tokens, want 1 to %d", n, idMask-1)
 	}
-	v := &vocab{text: string(data[n+1:]), start: make([]uint32, n+1)}
-	for id, length := range data[:n] {
-		v.start[id+1] = v.start[id] + uint32(length)
+	v := &vocab{text: data[n+1:], start: make([]uint32, n+1)}
+	for id := range n {
+		v.start[id+1] = v.start[id] + uint32(data[id])
 	}
 	if int(v.start[n]) != len(v.text) {
-		return nil, fmt.Errorf("tokenize: vocabulary %s: %d bytes of text, want %d", name, len(v.text), v.start[n])
+		return nil, fmt.Errorf("%d bytes of text, want %d", len(v.text), v.start[n])
 	}
 	logSize := uint(bits.Len(uint(n))) + 1
 	v.table, v.shift = make([]uint32, 1<<logSize), 64-logSize
@@ -51,7 +50,7 @@ func loadVocab(name string) (*vocab, error) {
 	for b := range v.byte1 {
 		v.byte1[b] = v.lookup(string([]byte{byte(b)}))
 		if v.byte1[b] == none {
-			return nil, fmt.Errorf("tokenize: vocabulary %s: no token for byte %#x", name, b)
+			return nil, fmt.Errorf("no token for byte %#x", b)
 		}
 	}
 	return v, nil
