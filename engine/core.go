@@ -1,11 +1,11 @@
 package engine
 
-// core is one rank: a scheduler with its cache. The Engine holds the ranks, the barrier, the cadence of the group and the
-// clock; a core only ever hears "run one pass now".
+// core is one rank: a scheduler with its cache. The Engine holds the ranks, the barrier, the cadence of the group and
+// the clock; a core only ever hears "run one pass now".
 //
-// A core is made by newVLLM (vLLM, TensorRT-LLM) or newSGLang, each func(cfg Config, rank int, model StepModel) core, from
-// a config that was validated and already adjusted for the group (SGLang's chunk size and conservativeness). Requests
-// arrive as they are: a core applies its own clamps to the output, and ends what it rejects in the pass that sees it.
+// A core is made by newVLLM (vLLM, TensorRT-LLM) or newSGLang, each func(Config, rank int, StepModel) core, from a config
+// that was validated and, for several SGLang ranks, divided (Config.perRank). Requests arrive as they are: a core applies
+// its own clamps to the output, and ends what it rejects in the pass that sees it.
 //
 // The Engine calls a core in this order only: any number of submit, cancel, resetPrefixCache; then either pass, or run
 // followed by commit. While a run is planned and not committed nothing but holds and commit is called.
@@ -18,11 +18,12 @@ type core interface {
 	ready() bool
 	// pass runs one iteration at p.Start: it mutates the state, fills every field of p except End, Seq, Worker and Rank,
 	// and queues what becomes visible at the end in p.Outputs and p.Events. p.After is the state right after scheduling,
-	// before anything is emitted. The slices of p arrive empty with capacity to append to.
+	// before anything is emitted. The slices of p arrive empty with capacity to append to; p.Load points into the core.
+	// After an error of the model the core is not used any more.
 	pass(p *Pass, t turn) (verdict, error)
-	// settle ends a round: it is called on every executed rank after all ranks of the group ran their pass. worked says
-	// whether any rank ran model work in it (tokens computed), deferred whether the cadence held prefill back
-	// (spec engine-core §7.4: an SGLang rank that had nothing to decode then resets its ratio).
+	// settle ends a round: it is called on every rank, idle ones too, after all ranks of the group ran their pass. worked
+	// says whether any rank computed tokens in it, deferred whether the cadence held prefill back (spec engine-core §7.4:
+	// an SGLang rank that had nothing to decode then resets its ratio).
 	settle(worked, deferred bool)
 	// run plans steady decode from now on and appends to ends the ends of at most limit passes that surely change nothing
 	// but lengths: every running request gets one token per pass; requests may complete only in the last of them. An
@@ -35,8 +36,8 @@ type core interface {
 	// the rest of the plan. Requests and Outputs arrive empty with capacity to append to.
 	commit(n int, r *Run)
 	// stuck ends, with a reason, the request that keeps the rank from ever proceeding; false if nothing waits. It is asked
-	// after a pass without effect and without retry on which no cadence was in force: the state of a core only changes
-	// by its own passes and by commands, so what did nothing now never will.
+	// after a pass without effect and without retry while no countdown was in force: the state of a core only changes by
+	// its own passes and by commands, so what did nothing now never will.
 	stuck() (Output, bool)
 	// resetPrefixCache forgets the blocks that nobody holds.
 	resetPrefixCache()

@@ -62,8 +62,9 @@ func (p *Pool) Inactive() int { return p.inactive }
 // Available returns how many blocks can still be taken: free ones and inactive ones.
 func (p *Pool) Available() int { return p.capacity - p.Active() }
 
-// Version changes whenever a hash may have become cheaper to reuse: a block was published, released or shared. While it
-// stands still, an admission that was refused for lack of blocks stays refused.
+// Version changes whenever a hash may have become cheaper to reuse: a block was published, released or shared, or a
+// copy in use took the place of an evicted one. While it stands still and [Pool.Available] does not rise, an admission
+// that was refused for lack of blocks stays refused.
 func (p *Pool) Version() uint64 { return p.version }
 
 // Lookup returns the primary copy of h.
@@ -196,6 +197,19 @@ func (p *Pool) Release(b Block) {
 	p.inactive++
 }
 
+// Harmless returns how many of the next n evictions surely put no copy in use in the place of an unused one: it walks the
+// next n victims, in O(n).
+func (p *Pool) Harmless(n int) int {
+	count := 0
+	for b := p.lruHead; b != none && count < n; b = p.blocks[b].next {
+		if next := p.blocks[b].dupNext; next != none && p.blocks[next].uses > 0 {
+			break
+		}
+		count++
+	}
+	return count
+}
+
 // Clear evicts every inactive block.
 func (p *Pool) Clear() {
 	for p.inactive > 0 {
@@ -269,6 +283,9 @@ func (p *Pool) forget(b Block) {
 		return
 	}
 	heir := &p.blocks[c.dupNext]
+	if heir.uses > 0 {
+		p.version++
+	}
 	heir.kind, heir.dupPrev = primary, c.dupPrev
 	if heir.dupNext == none {
 		heir.dupPrev = none
