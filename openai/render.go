@@ -1,0 +1,183 @@
+package openai
+
+// renderer turns due positions into events. It belongs to one stream.
+type renderer struct {
+	frame frame
+	style ToolStyle
+	// continuous puts usage on every event; promptTokens is what it counts for the prompt.
+	continuous   bool
+	promptTokens int
+	// topK alternatives per token when logprobs are wanted.
+	topK int
+	// offset of the text said so far per run, in characters, for legacy logprobs.
+	offsets []int
+}
+
+// render appends the events of r that are due and not yet written, stopping when dst has grown by limit bytes. It
+// returns how many events it appended and whether more is due.
+func (v *renderer) render(dst []byte, r *run, limit int) (out []byte, events int, more bool) {
+	due := r.due()
+	stop := len(dst) + limit
+	if due > r.said || r.last.End == Completed {
+		if !r.opened {
+			v.count(r)
+			dst = v.open(dst, r)
+			events++
+		}
+	}
+	for r.said < due {
+		if len(dst) >= stop {
+			return dst, events, true
+		}
+		n := len(dst)
+		dst = v.next(dst, r)
+		if len(dst) > n {
+			events++
+		}
+	}
+	if r.last.End == Completed && !r.finished {
+		r.finished = true
+		v.count(r)
+		dst = v.finish(dst, r)
+		events++
+	}
+	return dst, events, false
+}
+
+// open appends the role event of a chat choice (spec openai-endpoint S3).
+func (v *renderer) open(dst []byte, r *run) []byte {
+	r.opened = true
+	r.prefix = v.frame.textPrefix(r.index)
+	if !v.frame.chat {
+		return dst
+	}
+	content := rawString("")
+	if segs := r.plan.Segments; len(segs) > 0 && (segs[0].Kind == ToolCall || segs[0].Kind == FunctionCall) {
+		content = null
+	}
+	return v.frame.appendChat(dst, chunkChoice{
+		Index: r.index, Delta: delta{Role: "assistant", Content: content, Refusal: null},
+	})
+}
+
+// count renews the usage that every event carries, if it does.
+func (v *renderer) count(r *run) {
+	if !v.continuous {
+		return
+	}
+	done := max(r.said-r.plan.Free, 0)
+	u := Usage{PromptTokens: v.promptTokens, CompletionTokens: done, TotalTokens: v.promptTokens + done}
+	u.PromptDetails.CachedTokens = r.last.Cached
+	u.CompletionDetails.ReasoningTokens = min(r.plan.Reasoning, done)
+	v.frame.tail = usageTail(u)
+}
+
+// next says one position; echoed positions go out together.
+func (v *renderer) next(dst []byte, r *run) []byte {
+	seg, starts := r.segment()
+	from := r.said
+	r.said++
+	if from < r.plan.Free {
+		r.said = r.plan.Free
+	}
+	v.count(r)
+	text := r.plan.text(from, r.said)
+	switch {
+	case seg.Kind == Silent:
+		return dst
+	case !v.frame.chat:
+		return v.legacy(dst, r, from, text)
+	case seg.Kind == Content && r.plan.Probs == nil:
+		if text == "" {
+			return dst
+		}
+		return v.frame.appendText(dst, r.prefix, text)
+	case seg.Kind == ToolCall || seg.Kind == FunctionCall:
+		return v.call(dst, r, seg, starts, from, text)
+	}
+	var d delta
+	lp := v.chatLogprobs(r, from, r.said, seg.Kind)
+	switch seg.Kind {
+	case Reasoning:
+		if text == "" || v.frame.reasoning == "" {
+			return dst
+		}
+		if v.frame.reasoning == "reasoning" {
+			d.Reasoning = &text
+		} else {
+			d.ReasoningContent = &text
+		}
+	case Refusal:
+		d.Refusal = rawString(text)
+	default:
+		d.Content = rawString(text)
+	}
+	if text == "" && lp == nil {
+		return dst
+	}
+	return v.frame.appendChat(dst, chunkChoice{Index: r.index, Delta: d, Logprobs: lp})
+}
+
+// call says one position of a tool call (spec openai-endpoint S7): the opener with id and name, then fragments.
+func (v *renderer) call(dst []byte, r *run, seg Segment, starts bool, from int, text string) []byte {
+	if starts {
+		r.calls++
+		dst = v.frame.appendChat(dst, chunkChoice{Index: r.index, Delta: callDelta(seg, r.calls-1, "", true)})
+	}
+	if v.style == ToolStyleWhole {
+		if r.said < r.segEnd {
+			return dst
+		}
+		text = r.plan.text(r.segEnd-seg.Positions, r.segEnd)
+	}
+	if text == "" {
+		return dst
+	}
+	return v.frame.appendChat(dst, chunkChoice{Index: r.index, Delta: callDelta(seg, r.calls-1, text, false)})
+}
+
+// callDelta is the delta of a call: an opener, or a fragment of arguments.
+func callDelta(seg Segment, index int, text string, opener bool) delta {
+	name := ""
+	if opener {
+		name = seg.Name
+	}
+	if seg.Kind == FunctionCall {
+		return delta{FunctionCall: &functionCall{Name: name, Arguments: text}}
+	}
+	c := toolCall{Index: &index}
+	if opener {
+		c.ID, c.Type = seg.ID, "function"
+		if seg.Custom {
+			c.Type = "custom"
+		}
+	}
+	if seg.Custom {
+		c.Custom = &customCall{Name: name, Input: text}
+	} else {
+		c.Function = &functionCall{Name: name, Arguments: text}
+	}
+	return delta{ToolCalls: []toolCall{c}}
+}
+
+// legacy says positions of a text completion.
+func (v *renderer) legacy(dst []byte, r *run, from int, text string) []byte {
+	if r.plan.Probs == nil {
+		if text == "" {
+			return dst
+		}
+		return v.frame.appendText(dst, r.prefix, text)
+	}
+	lp, end := legacyLogprobs(r.plan, from, r.said, v.topK, v.offsets[r.index])
+	v.offsets[r.index] = end
+	return v.frame.appendLegacy(dst, textChoice{Index: r.index, Text: text, Logprobs: lp})
+}
+
+// finish appends the terminal event of a choice (spec openai-endpoint S5).
+func (v *renderer) finish(dst []byte, r *run) []byte {
+	stop := v.frame.stopMember(r.plan.StopReason)
+	if !v.frame.chat {
+		return v.frame.appendLegacy(dst, textChoice{Index: r.index, FinishReason: &r.plan.FinishReason, StopReason: stop})
+	}
+	return v.frame.appendChat(dst, chunkChoice{Index: r.index, FinishReason: &r.plan.FinishReason, StopReason: stop})
+}
