@@ -1,0 +1,42 @@
+package assembly
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"fakellm/engine"
+)
+
+// withControl adds the routes that look into the engine or change its cache.
+func (s *Server) withControl(face http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /sim/state", s.state)
+	for _, route := range []string{"/reset_prefix_cache", "/flush_cache"} { // vLLM's and SGLang's name of the same thing
+		mux.HandleFunc("POST "+route, s.resetCache)
+		mux.HandleFunc("GET "+route, s.resetCache)
+	}
+	mux.Handle("/", face)
+	return mux
+}
+
+func (s *Server) resetCache(w http.ResponseWriter, _ *http.Request) {
+	s.live.ResetPrefixCache()
+	w.WriteHeader(http.StatusOK)
+}
+
+// state answers with a copy of what the engine holds right now.
+func (s *Server) state(w http.ResponseWriter, _ *http.Request) {
+	var at engine.Time
+	var workers any
+	if !s.live.Inspect(func() { at, workers = s.snapshot() }) {
+		http.Error(w, `{"error":{"message":"the engine is shut down","type":"server_error","param":null,"code":null}}`,
+			http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", " ")
+	_ = enc.Encode(map[string]any{ // the client may be gone: nothing to do about it
+		"time_ms": at.Milliseconds(), "engine": s.Describe(), "counts": s.tally.counts(), "workers": workers,
+	})
+}

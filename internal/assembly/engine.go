@@ -1,0 +1,74 @@
+package assembly
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fakellm/config"
+	"fakellm/engine"
+)
+
+// Engine translates the settings into one worker. The error joins every problem, each under its setting's name.
+func Engine(c *config.Config) (engine.Config, error) {
+	s := &c.Engine
+	e := engine.DefaultConfig(engine.Backend(s.Backend))
+	e.NumGPUBlocks = orElse(s.NumGPUBlocks, e.NumGPUBlocks)
+	e.BlockSize = orElse(s.BlockSize, e.BlockSize)
+	e.MaxModelLen = s.MaxModelLen
+	e.MaxNumSeqs = orElse(s.MaxNumSeqs, engine.Unlimited)
+	e.MaxNumBatchedTokens = orElse(s.MaxNumBatchedTokens, engine.Unlimited)
+	e.EnablePrefixCaching, e.EnableChunkedPrefill = s.EnablePrefixCaching, s.EnableChunkedPrefill
+	e.PreemptionMode = s.PreemptionMode
+	e.DPSize = s.DataParallelSize
+	e.PrefillScheduleInterval, e.PrefillDecodeInterval = s.PrefillScheduleInterval, s.PrefillDecodeInterval
+	e.NumSpeculativeTokens, e.AcceptSeed = s.NumSpeculativeTokens, s.AcceptSeed
+	e.SGLang = engine.SGLangConfig{
+		SchedulePolicy: s.SchedulePolicy, MaxPrefillTokens: s.MaxPrefillTokens, ChunkedPrefillSize: s.ChunkedPrefillSize,
+		ClipMaxNewTokens: s.ClipMaxNewTokens, ScheduleConservativeness: s.ScheduleConservativness,
+	}
+	rates, err := acceptRates(s)
+	e.AcceptRates = rates
+	problems := append([]error{err}, e.Validate()...)
+	return e, errors.Join(problems...)
+}
+
+func acceptRates(s *config.Engine) ([]float64, error) {
+	if s.AcceptRates == "" {
+		return nil, nil
+	}
+	if s.NumSpeculativeTokens == 0 {
+		return nil, errors.New("acceptance_rates: set num_speculative_tokens as well")
+	}
+	var out []float64
+	for i, text := range strings.Split(s.AcceptRates, ",") {
+		r, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil {
+			return nil, fmt.Errorf("acceptance_rates: item %d: %q is not a number", i, text)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// LongestSequence returns the longest prompt plus output, in tokens, that can always be served: max_model_len, or what
+// the pool of one rank can hold. SGLang admits only while something stays free, so it loses one page (spec engine-core
+// §4.4: charge + reserve < rem_total).
+func LongestSequence(e engine.Config) int {
+	pool := e.NumGPUBlocks * e.BlockSize
+	if e.Backend == engine.SGLang {
+		pool -= e.BlockSize
+	}
+	if e.MaxModelLen > 0 {
+		return min(e.MaxModelLen, pool)
+	}
+	return pool
+}
+
+func orElse(v, zero int) int {
+	if v == 0 {
+		return zero
+	}
+	return v
+}

@@ -1,0 +1,244 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"fakellm/config"
+	"fakellm/engine"
+	"fakellm/engine/cluster"
+	"fakellm/engine/drive"
+	"fakellm/internal/observe/kvevents"
+	"fakellm/internal/observe/metrics"
+	"fakellm/openai"
+)
+
+// Options are what a server needs besides its settings.
+type Options struct {
+	// Version is reported by /version and the metrics.
+	Version string
+	// Log receives messages; nil discards them.
+	Log *slog.Logger
+	// Sleeper paces the engine; nil for the system's most precise one.
+	Sleeper drive.Sleeper
+}
+
+// Server is a running fakellm: the face, the live engine behind it and whoever listens in.
+type Server struct {
+	cfg     config.Config
+	engine  engine.Config
+	machine *cluster.Cluster
+	live    *drive.Live
+	face    *openai.Server
+	handler http.Handler
+	http    *http.Server
+	tally   *tally
+	closers []func() error
+	log     *slog.Logger
+}
+
+// NewServer builds a server from settings and starts its engine. Bad settings give an error that joins every problem,
+// each under its setting's name; nothing keeps running then.
+func NewServer(c *config.Config, o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	t, err := Timing(c)
+	if err != nil {
+		return nil, err
+	}
+	e, err := engineFor(c, t)
+	if err != nil {
+		return nil, err
+	}
+	e.EmitKVEvents = c.KVEventsPort > 0 && c.EnablePrefixCaching
+	e.EmitKVTokenIDs = e.EmitKVEvents
+	e.EmitLoad = c.FPMPort > 0 || c.FPMFile != ""
+	machine, err := cluster.New(cluster.Config{Workers: c.NumWorkers, Engine: e}, t.Model)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: *c, engine: e, machine: machine, tally: &tally{}, log: o.Log}
+	if err := s.wire(c, t, o); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// wire connects sinks, driver and face.
+func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
+	reg := prometheus.NewRegistry()
+	outside := newOutside(t)
+	own := metrics.NewOwn(reg, o.Version, outside.count)
+	sinks := []engine.Sink{s.metrics(reg), s.tally, outside}
+	origin := time.Now()
+	more, err := s.publishers(c, origin)
+	if err != nil {
+		return err
+	}
+	s.live = drive.NewLive(s.machine, drive.Config{Sinks: append(sinks, more...), Sleeper: o.Sleeper, Late: own.TimerLate})
+	plan, err := planner(c)
+	if err != nil {
+		return err
+	}
+	b := &backend{live: s.live, limits: openai.Limits{MaxModelLen: LongestSequence(s.engine), Ranks: s.engine.DPSize}}
+	s.face, err = openai.New(openai.Options{
+		ServedModels: c.ServedModelName, APIKeys: c.APIKey, Dialect: openai.Dialect(c.Dialect), Policy: policy(c),
+		MaxBodyBytes: int64(c.MaxBodyBytes), Version: o.Version, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
+		Observer: &watcher{own: own, tally: s.tally}, ListedModel: c.Model,
+	}, b, plan)
+	if err != nil {
+		return err
+	}
+	s.handler = s.withControl(s.face.Handler())
+	s.http = s.face.HTTPServer()
+	s.http.Handler = s.handler
+	s.http.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)
+	return nil
+}
+
+func policy(c *config.Config) openai.Policy {
+	if c.Strict {
+		return openai.PolicyStrict
+	}
+	return openai.PolicyNormal
+}
+
+// metrics chooses the engine's own set by dialect: a vLLM shape speaks vLLM's names unless told otherwise.
+func (s *Server) metrics(reg prometheus.Registerer) engine.Sink {
+	c := metrics.Config{
+		Model: s.model(), Ranks: s.engine.DPSize, Workers: s.cfg.NumWorkers, MaxModelLen: LongestSequence(s.engine),
+		BlockSize: s.engine.BlockSize, Blocks: s.engine.NumGPUBlocks, Drafts: s.engine.NumSpeculativeTokens,
+		Cache: map[string]string{
+			"block_size": fmt.Sprint(s.engine.BlockSize), "num_gpu_blocks": fmt.Sprint(s.engine.NumGPUBlocks),
+			"enable_prefix_caching": fmt.Sprint(s.engine.EnablePrefixCaching), "cache_dtype": "auto",
+		},
+	}
+	switch openai.Dialect(s.cfg.Dialect) {
+	case openai.DialectSGLang:
+		return metrics.NewSGLang(reg, c)
+	case openai.DialectTRTLLM:
+		return metrics.NewTRTLLM(reg, c)
+	default:
+		return metrics.NewVLLM(reg, c)
+	}
+}
+
+// model is the name under which metrics count: the first served one.
+func (s *Server) model() string {
+	if len(s.cfg.ServedModelName) > 0 {
+		return s.cfg.ServedModelName[0]
+	}
+	return s.cfg.Model
+}
+
+// publishers starts the ZMQ and file outputs that the settings ask for.
+func (s *Server) publishers(c *config.Config, origin time.Time) ([]engine.Sink, error) {
+	var out []engine.Sink
+	k := kvevents.Config{
+		Host: c.Host, Port: c.KVEventsPort, ReplayPort: c.KVReplayPort, Topic: c.KVEventsTopic, Model: s.model(),
+		Workers: c.NumWorkers, Ranks: s.engine.DPSize, BlockSize: s.engine.BlockSize, Origin: origin,
+	}
+	if s.engine.EmitKVEvents {
+		e, err := kvevents.NewEvents(k)
+		if err != nil {
+			return nil, err
+		}
+		s.closers = append(s.closers, func() error { e.Close(); return nil })
+		out = append(out, e)
+	}
+	if !s.engine.EmitLoad {
+		return out, nil
+	}
+	var file *os.File
+	if c.FPMFile != "" {
+		var err error
+		if file, err = os.Create(c.FPMFile); err != nil {
+			return nil, fmt.Errorf("fpm_jsonl: %w", err)
+		}
+	}
+	k.Port = c.FPMPort
+	p, err := newPasses(k, file)
+	if err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, p.Close)
+	if file != nil {
+		s.closers = append(s.closers, file.Close)
+	}
+	return append(out, p), nil
+}
+
+func newPasses(k kvevents.Config, file *os.File) (*kvevents.Passes, error) {
+	if file == nil {
+		return kvevents.NewPasses(k, nil)
+	}
+	return kvevents.NewPasses(k, file)
+}
+
+// Handler is everything the server answers, for tests that bring their own listener.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Serve answers on l until Drain or Close; a graceful end is no error.
+func (s *Server) Serve(l net.Listener) error {
+	s.face.SetReady(true)
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Drain says "not ready", refuses new requests, lets open ones finish until ctx ends, and reports what was served.
+func (s *Server) Drain(ctx context.Context) Counts {
+	s.face.SetReady(false)
+	cut := s.live.Drain(ctx) != nil
+	counts := s.tally.counts()
+	if cut {
+		counts.Cut = s.live.Open()
+	}
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.log.Warn("connections were cut", "err", err)
+	}
+	return counts
+}
+
+// Close stops everything at once. It may be called after Drain, and more than once.
+func (s *Server) Close() error {
+	var problems []error
+	if s.http != nil {
+		problems = append(problems, s.http.Close())
+	}
+	if s.live != nil {
+		s.live.Close()
+	}
+	if s.face != nil {
+		s.face.Close()
+	}
+	for _, c := range s.closers {
+		problems = append(problems, c())
+	}
+	s.closers = nil
+	return errors.Join(problems...)
+}
+
+// Describe names, in a few words, what is simulated.
+func (s *Server) Describe() string {
+	e := s.engine
+	text := fmt.Sprintf("%s, %d worker", e.Backend, s.cfg.NumWorkers)
+	if s.cfg.NumWorkers != 1 {
+		text += "s"
+	}
+	if e.DPSize > 1 {
+		text += fmt.Sprintf(" x %d ranks", e.DPSize)
+	}
+	return text + fmt.Sprintf(", %d blocks of %d tokens, timing %s", e.NumGPUBlocks, e.BlockSize, timingName(&s.cfg))
+}

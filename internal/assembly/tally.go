@@ -1,0 +1,107 @@
+package assembly
+
+import (
+	"sync/atomic"
+	"time"
+
+	"fakellm/engine"
+	"fakellm/internal/observe/metrics"
+	"fakellm/timing"
+)
+
+// Counts are what a server did in its life.
+type Counts struct {
+	Requests, Completed, Cancelled, Refused int64
+	Tokens                                  int64
+	Disconnected                            int64
+	// Cut requests were still open when the drain timed out.
+	Cut int
+}
+
+// tally counts ends and tokens. It implements engine.Sink; counts may be read concurrently.
+type tally struct {
+	completed, cancelled, refused, tokens, disconnected atomic.Int64
+}
+
+// Began does nothing.
+func (t *tally) Began(*engine.Pass) {}
+
+// Ended counts the outputs of a pass.
+func (t *tally) Ended(p *engine.Pass) {
+	for i := range p.Outputs {
+		t.output(&p.Outputs[i])
+	}
+}
+
+// Left counts an end between passes.
+func (t *tally) Left(d engine.Departure) { t.output(&d.Output) }
+
+func (t *tally) output(o *engine.Output) {
+	t.tokens.Add(int64(o.Tokens))
+	switch o.End {
+	case engine.Running:
+	case engine.Completed:
+		t.completed.Add(1)
+	case engine.Cancelled:
+		t.cancelled.Add(1)
+	case engine.Rejected, engine.Failed:
+		t.refused.Add(1)
+	}
+}
+
+func (t *tally) counts() Counts {
+	c := Counts{
+		Completed: t.completed.Load(), Cancelled: t.cancelled.Load(), Refused: t.refused.Load(), Tokens: t.tokens.Load(),
+		Disconnected: t.disconnected.Load(),
+	}
+	c.Requests = c.Completed + c.Cancelled + c.Refused
+	return c
+}
+
+// watcher turns what the face observes into metrics. It implements openai.Observer.
+type watcher struct {
+	own   *metrics.Own
+	tally *tally
+}
+
+// Emitted notes the lateness of a write.
+func (w *watcher) Emitted(late time.Duration) { w.own.EmitLate(late) }
+
+// clientGone is the status under which an answer is counted whose client left before its first byte.
+const clientGone = 499
+
+// Answered notes a finished HTTP request.
+func (w *watcher) Answered(route string, status int, _ time.Duration) {
+	w.own.Request(route, status)
+	if status == clientGone {
+		w.own.Disconnected()
+		w.tally.disconnected.Add(1)
+	}
+}
+
+// outside republishes, once per pass, how many shapes the timing model had to extrapolate: the model itself belongs to
+// the pacing loop and may not be read by a scrape. It implements engine.Sink.
+type outside struct {
+	model timing.Extrapolator // nil: nothing to count
+	seen  atomic.Uint64
+}
+
+func newOutside(t StepTiming) *outside {
+	m, _ := t.Model.(timing.Extrapolator)
+	return &outside{model: m}
+}
+
+// Began does nothing.
+func (o *outside) Began(*engine.Pass) {}
+
+// Left does nothing.
+func (o *outside) Left(engine.Departure) {}
+
+// Ended copies the count.
+func (o *outside) Ended(*engine.Pass) {
+	if o.model != nil {
+		o.seen.Store(o.model.Extrapolations())
+	}
+}
+
+func (o *outside) count() uint64 { return o.seen.Load() }

@@ -1,0 +1,113 @@
+package assembly
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"fakellm/config"
+	"fakellm/engine"
+	"fakellm/timing"
+	"fakellm/timing/profile"
+)
+
+// StepTiming is a timing model with what is known about it.
+type StepTiming struct {
+	// Source prices a pass in raw milliseconds, Model rounds and scales it.
+	Source timing.Source
+	Model  engine.StepModel
+	// Blocks is how many KV blocks of the given size a rank can hold, as far as the model knows; 0 when it does not.
+	Blocks func(blockSize int) (int, error)
+}
+
+// timingName is the model in force: naming a GPU, tables or a profile implies it.
+func timingName(c *config.Config) string {
+	switch {
+	case c.Fast:
+		return "zero"
+	case c.TimingModel != "polynomial":
+		return c.TimingModel
+	case c.ProfileData != "":
+		return "profile"
+	case c.AICSystem != "":
+		return "aic"
+	case c.GPU != "":
+		return "analytic"
+	}
+	return "polynomial"
+}
+
+// Timing builds the timing model that the settings ask for. Errors name the setting and the file.
+func Timing(c *config.Config) (StepTiming, error) {
+	t, err := source(c)
+	if err != nil {
+		return StepTiming{}, err
+	}
+	t.Model, err = timing.New(t.Source, c.SpeedupRatio, c.DecodeSpeedupRatio)
+	return t, err
+}
+
+func source(c *config.Config) (StepTiming, error) {
+	switch name := timingName(c); name {
+	case "zero":
+		return StepTiming{Source: timing.Zero{}}, nil
+	case "polynomial":
+		return StepTiming{Source: timing.Polynomial{}}, nil
+	case "fixed":
+		return StepTiming{Source: timing.Fixed{Prefill: c.PrefillMS, Decode: c.DecodeMS}}, nil
+	case "profile":
+		p, err := Profile(c.ProfileData)
+		return StepTiming{Source: p}, err
+	case "analytic":
+		return analyticTiming(c)
+	case "aic":
+		return aicTiming(c)
+	default:
+		return StepTiming{}, fmt.Errorf("timing: %q is unknown", name)
+	}
+}
+
+// Profile loads a measured profile: an .npz file, or a profiler's results directory.
+func Profile(path string) (*profile.Profile, error) {
+	if path == "" {
+		return nil, errors.New("planner_profile_data: timing profile needs an .npz file or a results directory")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("planner_profile_data: %w", err)
+	}
+	var p *profile.Profile
+	if info.IsDir() {
+		p, err = profile.ReadResults(os.DirFS(path))
+	} else {
+		p, err = profile.Load(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("planner_profile_data %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// engineFor is the worker of the settings, its pool sized by the timing model's GPU when nothing else is said.
+func engineFor(c *config.Config, t StepTiming) (engine.Config, error) {
+	sized := *c
+	if c.NumGPUBlocks == 0 && t.Blocks != nil {
+		size := orElse(c.BlockSize, engine.DefaultConfig(engine.Backend(c.Backend)).BlockSize)
+		n, err := t.Blocks(size)
+		if err != nil {
+			return engine.Config{}, fmt.Errorf("num_gpu_blocks: %w", err)
+		}
+		sized.NumGPUBlocks = n
+	}
+	return Engine(&sized)
+}
+
+// Check reports every problem that building a server from c would meet, without starting one.
+func Check(c *config.Config) error {
+	t, err := Timing(c)
+	if err != nil {
+		return err
+	}
+	_, err = engineFor(c, t)
+	return err
+}
