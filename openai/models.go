@@ -29,7 +29,7 @@ func (s *Server) model(id string) model {
 func (s *Server) listModels(c *gin.Context) {
 	ids := s.opts.ServedModels
 	if len(ids) == 0 {
-		ids = []string{DefaultModel}
+		ids = []string{s.opts.ListedModel}
 	}
 	list := make([]model, len(ids))
 	for i, id := range ids {

@@ -58,8 +58,10 @@ type Observer interface {
 
 // Options configures a Server. The zero value is usable: an open server that answers to every model name.
 type Options struct {
-	// ServedModels are the names that are accepted and listed; empty accepts every name and lists DefaultModel.
+	// ServedModels are the names that are accepted and listed; empty accepts every name and lists ListedModel.
 	ServedModels []string
+	// ListedModel is the one name that /v1/models lists when every name is accepted ("fakellm" when empty).
+	ListedModel string
 	// APIKeys that /v1 routes ask for; empty leaves them open.
 	APIKeys []string
 	// Dialect is DialectOpenAI when empty, Policy PolicyNormal.
@@ -114,6 +116,7 @@ func (o Options) withDefaults() Options {
 	o.Writers = orDefault(o.Writers, runtime.GOMAXPROCS(0))
 	o.StoreLimit = orDefault(o.StoreLimit, 1000)
 	o.Version = orDefault(o.Version, "dev")
+	o.ListedModel = orDefault(o.ListedModel, DefaultModel)
 	return o
 }
 
