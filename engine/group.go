@@ -228,9 +228,7 @@ func (e *Engine) endStuck(at Time, sink Sink) (ended bool) {
 			continue
 		}
 		ended = true
-		if s := &e.group.shown[rank]; e.group.inFlight {
-			s.Waiting--
-		}
+		e.group.shown[rank] = e.ranks[rank].state() // it has no pass in flight
 		e.leave(at, rank, out, sink)
 	}
 	return ended
