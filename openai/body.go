@@ -118,13 +118,15 @@ func decodeError(body []byte, err error, prefix string) error {
 	return badRequest(prefix, codeType, "invalid value for '%s': %v", orDefault(prefix, "request"), err)
 }
 
-// fieldPath drops the names of embedded structs, which encoding/json counts as path elements; our JSON names are lower
-// case, Go's type names are not.
+// fieldPath drops the names of embedded structs, which encoding/json counts as path elements.
 func fieldPath(path string) string {
 	parts := strings.Split(path, ".")
 	kept := parts[:0]
 	for _, p := range parts {
-		if p != "" && (p[0] < 'A' || p[0] > 'Z') {
+		switch {
+		case p == "", p[0] >= 'A' && p[0] <= 'Z':
+		case p == "shared", p == "engineFields", p == "deepChat", p == "deepCompletion":
+		default:
 			kept = append(kept, p)
 		}
 	}

@@ -131,6 +131,19 @@ func (t *fakeTicket) Cancel() {
 	}
 }
 
+// rest waits until the loop has seen that nothing is open.
+func (p *pacer) rest() {
+	for {
+		p.mu.Lock()
+		running := p.running
+		p.mu.Unlock()
+		if !running {
+			return
+		}
+		time.Sleep(max(p.gap, time.Millisecond))
+	}
+}
+
 func (p *pacer) openTickets() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -227,6 +240,7 @@ func newRig(t testing.TB, opts Options, p *pacer, planner Planner) *rig {
 		_ = r.http.Close()
 		<-served
 		s.Close()
+		p.rest()
 	})
 	return r
 }
