@@ -80,7 +80,14 @@ func (s *stream) pump() bool {
 	s.pending = out[:0]
 	s.deadline = time.Time{}
 	s.flush(out, due)
-	return more && !s.closed
+	if more || s.closed {
+		return !s.closed
+	}
+	if s.socket != nil && s.socket.fits(maxBatch) {
+		// The client has caught up: back to the shared writer.
+		s.detached.Store(false)
+	}
+	return false
 }
 
 // serve parks until the stream has ended. It reports false when the client left or could not be written to.

@@ -23,7 +23,7 @@ func checkOrder(t testing.TB, stream string, n int, withUsage bool) []string {
 	}
 	type state struct{ opened, finished bool }
 	states := make([]state, n)
-	texts := make([]string, n)
+	texts := make([]strings.Builder, n)
 	var first chatChunk
 	usages := 0
 	for i, ev := range evs[:len(evs)-1] {
@@ -65,7 +65,7 @@ func checkOrder(t testing.TB, stream string, n int, withUsage bool) []string {
 		if len(ch.Delta.Content) > 0 {
 			_ = json.Unmarshal(ch.Delta.Content, &text)
 		}
-		texts[ch.Index] += text
+		texts[ch.Index].WriteString(text)
 	}
 	for i, st := range states {
 		if !st.finished {
@@ -75,7 +75,11 @@ func checkOrder(t testing.TB, stream string, n int, withUsage bool) []string {
 	if want := map[bool]int{true: 1}[withUsage]; usages != want {
 		t.Errorf("%d usage events, want %d", usages, want)
 	}
-	return texts
+	out := make([]string, n)
+	for i := range texts {
+		out[i] = texts[i].String()
+	}
+	return out
 }
 
 func TestManyChoices(t *testing.T) {

@@ -1,0 +1,133 @@
+package openai
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// serveTCP starts a face on loopback and returns its address.
+func serveTCP(t testing.TB, opts Options, p *pacer, planner Planner) (*Server, string) {
+	t.Helper()
+	s, err := New(opts, p, planner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := s.HTTPServer()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = h.Serve(ln)
+	}()
+	t.Cleanup(func() {
+		_ = h.Close()
+		<-served
+		s.Close()
+		p.rest()
+	})
+	return s, ln.Addr().String()
+}
+
+// dialStream opens a raw connection and sends one streaming request.
+func dialStream(t testing.TB, addr, body string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		chatPath, len(body), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestTCPStreams: over real sockets, through shared writers, every stream is whole and in order.
+func TestTCPStreams(t *testing.T) {
+	p := &pacer{gap: 200 * time.Microsecond}
+	s, addr := serveTCP(t, Options{Writers: 2}, p, words{tokens: 200})
+	var wg sync.WaitGroup
+	for range 40 {
+		wg.Go(func() {
+			resp, err := http.Post("http://"+addr+chatPath, "application/json", strings.NewReader(streaming(hello, "")))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			b, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if err != nil {
+				t.Error(err)
+			}
+			texts := checkOrder(t, string(b), 1, false)
+			if texts[0] != wordChoice(200, "").Text {
+				t.Errorf("text of %d bytes", len(texts[0]))
+			}
+		})
+	}
+	wg.Wait()
+	if c := s.Counters(); c.Aborted != 0 {
+		t.Errorf("counters %+v", c)
+	}
+}
+
+// TestSlowClient: one client does not read; it shares its only writer with others, which must finish all the same. Then
+// it reads on and finds its stream complete.
+func TestSlowClient(t *testing.T) {
+	if !canMeasure {
+		t.Skip("sockets cannot be measured on this system, every stream has its own goroutine")
+	}
+	big := words{choice: func(int, int) Choice {
+		c := wordChoice(2000, "stop")
+		// Long tokens fill any socket buffer: 2,000 × 4 KiB.
+		var b strings.Builder
+		for i := range c.Ends {
+			b.WriteString(strings.Repeat("x", 4<<10))
+			c.Ends[i] = uint32(b.Len())
+		}
+		c.Text = b.String()
+		return c
+	}}
+	p := &pacer{gap: 100 * time.Microsecond}
+	s, addr := serveTCP(t, Options{Writers: 1}, p, big)
+	slow := dialStream(t, addr, streaming(hello, ""))
+	for s.Counters().Handovers == 0 {
+		time.Sleep(time.Millisecond) // the socket is filling up: an event to wait for, not a pause.
+	}
+	for range 3 {
+		resp, err := http.Post("http://"+addr+chatPath, "application/json", strings.NewReader(streaming(hello, "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	}
+	if open := s.Counters().Streams; open != 1 {
+		t.Errorf("%d streams open, want only the slow one", open)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(slow), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if texts := checkOrder(t, string(b), 1, false); len(texts[0]) != 2000*4<<10 {
+		t.Errorf("the slow client got %d bytes", len(texts[0]))
+	}
+}
