@@ -1,0 +1,122 @@
+package perf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"fakellm/timing/aic/grid"
+)
+
+// headScale is, per backend, how well prompt attention of a head width uses the GPU, against a width of 128.
+var headScale = map[string][5]float64{
+	"trtllm": {.58, 1, 1.10, 1.17, 1.20},
+	"sglang": {.60, 1, 1.18, 1.32, 1.38},
+	"vllm":   {.60, 1, 1.27, 1.51, 1.60},
+}
+
+var headWidths = [5]float64{64, 128, 192, 256, 512}
+
+// headScaleAt interpolates the scale in log2 of the width; beyond the ends it stays.
+func headScaleAt(backend string, width int) float64 {
+	t, ok := headScale[backend]
+	if !ok {
+		return 1
+	}
+	w := float64(width)
+	if w <= headWidths[0] {
+		return t[0]
+	}
+	for i := 1; i < len(t); i++ {
+		if w <= headWidths[i] {
+			lo, hi := math.Log2(headWidths[i-1]), math.Log2(headWidths[i])
+			return t[i-1] + (t[i]-t[i-1])*(math.Log2(w)-lo)/(hi-lo)
+		}
+	}
+	return t[len(t)-1]
+}
+
+// attentionLadder lists the slices to estimate from: the own window, full attention, then other head widths, 128 first.
+func (t *attentionTable) attentionLadder(key attentionKey) []attentionKey {
+	out := []attentionKey{key}
+	if key.window != 0 {
+		full := key
+		full.window = 0
+		out = append(out, full)
+	}
+	var widths []int64
+	for _, l := range t.lanes {
+		for k := range l.grids {
+			k.window = key.window
+			if d := k.headDim; d != key.headDim && !slices.Contains(widths, d) {
+				widths = append(widths, d)
+			}
+		}
+	}
+	slices.SortFunc(widths, func(a, b int64) int {
+		return cmp.Or(-cmp.Compare(is(a == 128), is(b == 128)), cmp.Compare(a, b))
+	})
+	for _, d := range widths {
+		for _, w := range slices.Compact([]int64{key.window, 0}) {
+			k := key
+			k.headDim, k.window = d, w
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func is(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// contextEmpirical estimates prompt attention: utilisations at prefix 0, the query's roofline with its prefix.
+func (db *DB) contextEmpirical(q *ContextQuery, flops, b, s, prefix float64) (float64, error) {
+	key := attentionKey{
+		fmha: q.FMHA.Name, kv: q.KV.Name, kvHeads: int64(q.KVHeads), headDim: int64(q.HeadDim), window: int64(q.Window),
+	}
+	if q.KVHeads == q.Heads {
+		key.kvHeads = 0
+	}
+	for _, k := range db.context.attentionLadder(key) {
+		other := *q
+		other.HeadDim, other.Window = int(k.headDim), int(k.window)
+		sol := db.contextSOL(&other, flops)
+		samples := gridSamples(db.context.find(k, q.Plain), func(c grid.Coord) float64 {
+			return sol(c[2], c[0], kvHeadsAt(float64(k.kvHeads), c[0]), c[1], 0)
+		})
+		u, ok := utilAt(samples, grid.Coord{float64(q.Heads), s + prefix, b})
+		if !ok || !(u > 0) {
+			continue
+		}
+		if k.headDim != key.headDim {
+			u *= headScaleAt(db.Backend, q.HeadDim) / headScaleAt(db.Backend, int(k.headDim))
+		}
+		return db.contextSOL(q, flops)(b, float64(q.Heads), float64(q.KVHeads), s, prefix) / u, nil
+	}
+	return 0, db.miss(db.context.origin, key.String()+" (empirical)", db.context.nearestKey(key))
+}
+
+// generationEmpirical estimates decode attention; sol is the query's own roofline.
+func (db *DB) generationEmpirical(q *GenerationQuery, at grid.Coord, sol func(grid.Coord) float64) (float64, error) {
+	key := attentionKey{kv: q.KV.Name, kvHeads: int64(q.KVHeads), headDim: int64(q.HeadDim), window: int64(q.Window)}
+	if q.KVHeads == q.Heads {
+		key.kvHeads = 0
+	}
+	for _, k := range db.generation.attentionLadder(key) {
+		other := *q
+		other.HeadDim, other.Window = int(k.headDim), int(k.window)
+		from, err := db.generationSOL(&other, float64(k.kvHeads))
+		if err != nil {
+			return 0, err
+		}
+		u, ok := utilAt(gridSamples(db.generation.find(k, q.Plain), from), at)
+		if ok && u > 0 {
+			return sol(at) / u, nil
+		}
+	}
+	return 0, db.miss(db.generation.origin, key.String()+" (empirical)", db.generation.nearestKey(key))
+}

@@ -1,0 +1,75 @@
+package perf
+
+import (
+	"fmt"
+
+	"fakellm/timing/aic/grid"
+	"fakellm/timing/aic/table"
+)
+
+// scaleTable holds the measured cost of scaling activations, by type: a grid over (m, k), with an unused first axis.
+type scaleTable struct {
+	origin
+	grids map[string]*grid.Grid
+	// traffic is how many bytes per element the roofline counts; scaled says that the value follows it beyond the grid.
+	traffic float64
+	scaled  bool
+}
+
+var scaleColumns = []table.Column{
+	{Name: "kernel_source", Optional: true}, {Name: "quant_dtype"},
+	{Name: "m", Kind: table.Int}, {Name: "k", Kind: table.Int}, {Name: "latency", Kind: table.Float},
+}
+
+func (db *DB) loadComputeScale() (*scaleTable, error) {
+	return db.loadScale(&scaleTable{traffic: 2}, "computescale_perf")
+}
+
+func (db *DB) loadScaleMatrix() (*scaleTable, error) {
+	return db.loadScale(&scaleTable{traffic: 3, scaled: true}, "scale_matrix_perf")
+}
+
+func (db *DB) loadScale(t *scaleTable, name string) (*scaleTable, error) {
+	rows := map[string][]grid.Row{}
+	o, err := db.frames(name, scaleColumns, func(f *table.Frame, s table.Source) error {
+		take := kernelFilter(f, s)
+		types, m, k, ms := f.Text("quant_dtype"), f.Ints("m"), f.Ints("k"), f.Floats("latency")
+		for i := range f.Rows {
+			if take(i) {
+				dtype := types.At(i)
+				rows[dtype] = append(rows[dtype], grid.Row{At: grid.Coord{0, float64(m[i]), float64(k[i])}, MS: ms[i]})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.origin, t.grids = o, map[string]*grid.Grid{}
+	for dtype, r := range rows {
+		t.grids[dtype] = grid.New(r)
+	}
+	return t, nil
+}
+
+// at returns the ms of scaling an m by k activation (spec aic-timing §5.3): both coordinates are clamped into the grid.
+func (t *scaleTable) at(db *DB, m, k float64) (float64, error) {
+	g := t.grids["fp8"]
+	if g == nil {
+		return 0, db.miss(t.origin, "quant_dtype=fp8", listKeys(t.grids, "quant_dtype="))
+	}
+	at := grid.Coord{0, m, k}
+	for a := 1; a <= 2; a++ {
+		lo, hi := g.Range(a)
+		at[a] = min(max(at[a], lo), hi)
+	}
+	sol := func(c grid.Coord) float64 { return t.traffic * c[1] * c[2] / db.sys.GPU.MemBW * 1000 }
+	ms, err := g.At(at, grid.Rule{}, sol)
+	if err != nil {
+		return 0, db.miss(t.origin, fmt.Sprintf("quant_dtype=fp8 m=%g k=%g", m, k), "")
+	}
+	if t.scaled {
+		ms *= sol(grid.Coord{0, m, k}) / sol(at)
+	}
+	return ms, nil
+}
