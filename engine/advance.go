@@ -15,7 +15,7 @@ func (e *Engine) Apply(at Time, in Input) error {
 		return e.err
 	}
 	last := e.now
-	if n := len(e.inbox); n > 0 {
+	if n := len(e.inbox); n > e.taken {
 		last = max(last, e.inbox[n-1].at)
 	}
 	if at < last {
@@ -26,11 +26,10 @@ func (e *Engine) Apply(at Time, in Input) error {
 		if err := e.check(in.Request); err != nil {
 			return err
 		}
-		for _, s := range e.inbox {
-			if other, ok := s.in.(Submit); ok && other.Request.ID == in.Request.ID {
-				return fmt.Errorf("engine: request %d: already handed in", in.Request.ID)
-			}
+		if _, twice := e.coming[in.Request.ID]; twice {
+			return fmt.Errorf("engine: request %d: already handed in", in.Request.ID)
 		}
+		e.coming[in.Request.ID] = struct{}{}
 	case Cancel, ResetPrefixCache:
 	default:
 		return fmt.Errorf("engine: apply: unknown input %T", in)
@@ -67,14 +66,18 @@ func (e *Engine) Advance(to Time, sink Sink) error {
 
 // applyDue carries out the inputs of an instant. Inputs that a sink applies meanwhile wait for the next repetition.
 func (e *Engine) applyDue(at Time, sink Sink) error {
-	n := 0
-	for n < len(e.inbox) && e.inbox[n].at <= at {
-		n++
+	end := e.taken
+	for end < len(e.inbox) && e.inbox[end].at <= at {
+		end++
 	}
-	for i := range n {
+	for e.taken < end {
+		in := e.inbox[e.taken].in
+		e.inbox[e.taken] = stamped{}
+		e.taken++
 		var err error
-		switch in := e.inbox[i].in.(type) {
+		switch in := in.(type) {
 		case Submit:
+			delete(e.coming, in.Request.ID)
 			err = e.Submit(at, in.Request)
 		case Cancel:
 			e.Cancel(at, in.ID, sink)
@@ -85,6 +88,9 @@ func (e *Engine) applyDue(at Time, sink Sink) error {
 			return err
 		}
 	}
-	e.inbox = e.inbox[:copy(e.inbox, e.inbox[n:])]
+	if 2*e.taken >= len(e.inbox) {
+		e.inbox = e.inbox[:copy(e.inbox, e.inbox[e.taken:])]
+		e.taken = 0
+	}
 	return nil
 }

@@ -23,7 +23,10 @@ type Engine struct {
 
 	group group
 	run   steady
-	inbox []stamped
+	// inbox holds the inputs of Apply, those before taken are done; coming are the ids of requests among them.
+	inbox  []stamped
+	taken  int
+	coming map[RequestID]struct{}
 }
 
 // holding is where a request is.
@@ -42,7 +45,7 @@ func New(cfg Config, model StepModel) (*Engine, error) {
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
-	e := &Engine{cfg: cfg, held: make(map[RequestID]holding)}
+	e := &Engine{cfg: cfg, held: make(map[RequestID]holding), coming: make(map[RequestID]struct{})}
 	core := newVLLM
 	if cfg.Backend == SGLang {
 		core = newSGLang
@@ -211,8 +214,8 @@ func (e *Engine) Next() (Time, bool) {
 	if !ok && e.due {
 		at, ok = e.now, true
 	}
-	if len(e.inbox) > 0 && (!ok || e.inbox[0].at < at) {
-		at, ok = e.inbox[0].at, true
+	if e.taken < len(e.inbox) && (!ok || e.inbox[e.taken].at < at) {
+		at, ok = e.inbox[e.taken].at, true
 	}
 	return at, ok
 }

@@ -39,7 +39,8 @@ type vllm struct {
 		ready     []*seq
 		lengths   []int
 	}
-	hits []kv.Block // of the last probe
+	hits   []kv.Block     // of the last probe
+	locals []kv.LocalHash // scratch of identify
 
 	// blocked remembers that the head was told to wait, and under which conditions that stays so.
 	blocked struct {

@@ -39,22 +39,41 @@ func (s *seq) complete() bool { return s.len >= s.stop }
 // prebuilt says that the whole prompt has KV (spec §2.1).
 func (s *seq) prebuilt() bool { return s.computed >= s.prompt && s.allocated >= s.prompt }
 
+// hashAhead is how many blocks are identified at once when the content can do that.
+const hashAhead = 64
+
 // hash returns the identity of block i, which must be full.
 func (c *vllm) hash(s *seq, i int) kv.SequenceHash {
-	for n := len(s.hashes); n <= i; n++ {
-		local := c.local(s, n)
-		if n == 0 {
-			s.hashes = append(s.hashes, kv.First(local))
-		} else {
-			s.hashes = append(s.hashes, kv.Chain(s.hashes[n-1], local))
-		}
+	for len(s.hashes) <= i {
+		c.identify(s)
 	}
 	return s.hashes[i]
 }
 
+// identify extends the identities of s by the next block, or by several at once.
+func (c *vllm) identify(s *seq) {
+	n := len(s.hashes)
+	locals := c.locals[:0]
+	if bulk, ok := s.req.Content.(kv.BulkContent); ok && n < s.ownFrom {
+		full := s.len / c.cfg.BlockSize
+		locals = bulk.AppendLocals(locals, n, max(n+1, min(full, n+hashAhead)), c.cfg.BlockSize)
+	}
+	if len(locals) == 0 {
+		locals = append(locals, c.local(s, n))
+	}
+	c.locals = locals
+	if n == 0 {
+		s.hashes = append(s.hashes, kv.First(locals[0]))
+		locals = locals[1:]
+	}
+	for _, local := range locals {
+		s.hashes = append(s.hashes, kv.Chain(s.hashes[len(s.hashes)-1], local))
+	}
+}
+
 // local returns the hash of the content of block i, or an identity of its own.
 func (c *vllm) local(s *seq, i int) kv.LocalHash {
-	if s.req.Content != nil {
+	if s.req.Content != nil && i < s.ownFrom {
 		if h, ok := s.req.Content.Local(i, c.cfg.BlockSize); ok {
 			return h
 		}

@@ -1,16 +1,15 @@
 package kv
 
-// index maps sequence hashes to blocks of one pool: open addressing with linear probing, at most half full. An entry
-// keeps a 32-bit tag, so that a probe rarely touches the block itself, and its home slot follows from the tag alone, so
-// that deleting needs no block either.
+// index finds the primary copies of a pool by hash: a table of chains through the blocks themselves. A slot keeps a tag
+// of the first block of its chain, so that looking for what is not there rarely touches a block.
 type index struct {
-	entries []entry
-	shift   uint8
-	count   int
+	slots []slot
+	shift uint8
+	count int
 }
 
-// entry is empty when block is 0; otherwise it names block-1.
-type entry struct {
+// slot heads a chain; it is empty when block is 0, otherwise it names block-1.
+type slot struct {
 	tag   uint32
 	block int32
 }
@@ -18,68 +17,75 @@ type entry struct {
 const minIndexBits = 6
 
 func newIndex() index {
-	return index{entries: make([]entry, 1<<minIndexBits), shift: 32 - minIndexBits}
+	return index{slots: make([]slot, 1<<minIndexBits), shift: 64 - minIndexBits}
 }
 
-func tagOf(h SequenceHash) uint32 { return uint32(h) ^ uint32(h>>32) }
+func tagOf(h SequenceHash) uint32 { return uint32(h) }
 
-func (x *index) home(tag uint32) int { return int((tag * 0x9E3779B1) >> x.shift) }
+// at returns the slot of a hash. The multiplication spreads identities that are not hashes, as tests use them.
+func (x *index) at(h SequenceHash) *slot {
+	return &x.slots[(uint64(h)*0x9E3779B97F4A7C15)>>x.shift]
+}
 
-// find returns the slot that holds h, or the empty slot where it would go.
-func (x *index) find(h SequenceHash, blocks []block) (slot int, ok bool) {
-	tag, mask := tagOf(h), len(x.entries)-1
-	for slot = x.home(tag); ; slot = (slot + 1) & mask {
-		e := x.entries[slot]
-		if e.block == 0 {
-			return slot, false
-		}
-		if e.tag == tag && blocks[e.block-1].hash == h {
-			return slot, true
-		}
+// find returns the block with hash h, or none.
+func (x *index) find(h SequenceHash, blocks []block) Block {
+	s := x.at(h)
+	b := Block(s.block - 1)
+	if b == none || s.tag == tagOf(h) && blocks[b].hash == h {
+		return b
 	}
+	for b = blocks[b].chain; b != none && blocks[b].hash != h; {
+		b = blocks[b].chain
+	}
+	return b
 }
 
-// insert puts h at the empty slot find returned for it.
-func (x *index) insert(slot int, h SequenceHash, b Block) {
-	x.entries[slot] = entry{tag: tagOf(h), block: int32(b) + 1}
+// insert adds block b, whose hash is not there yet.
+func (x *index) insert(b Block, blocks []block) {
+	x.link(b, blocks)
 	x.count++
-	if 2*x.count > len(x.entries) {
-		x.grow()
+	if 2*x.count <= len(x.slots) {
+		return
 	}
-}
-
-func (x *index) grow() {
-	old := x.entries
-	x.entries = make([]entry, 2*len(old))
+	old := x.slots
+	x.slots = make([]slot, 2*len(old))
 	x.shift--
-	mask := len(x.entries) - 1
-	for _, e := range old {
-		if e.block == 0 {
-			continue
+	for _, s := range old {
+		for b := Block(s.block - 1); b != none; {
+			next := blocks[b].chain
+			x.link(b, blocks)
+			b = next
 		}
-		slot := x.home(e.tag)
-		for x.entries[slot].block != 0 {
-			slot = (slot + 1) & mask
-		}
-		x.entries[slot] = e
 	}
 }
 
-// remove empties a slot and moves later entries of the same cluster back, so no tombstones are needed.
-func (x *index) remove(slot int) {
-	mask := len(x.entries) - 1
-	x.count--
-	hole := slot
-	for next := (hole + 1) & mask; ; next = (next + 1) & mask {
-		e := x.entries[next]
-		if e.block == 0 {
-			break
-		}
-		// e may fill the hole unless its home lies behind the hole on the way to it.
-		if (next-x.home(e.tag))&mask >= (next-hole)&mask {
-			x.entries[hole] = e
-			hole = next
-		}
+// link puts b at the head of its chain.
+func (x *index) link(b Block, blocks []block) {
+	s := x.at(blocks[b].hash)
+	blocks[b].chain = Block(s.block - 1)
+	*s = slot{tag: tagOf(blocks[b].hash), block: int32(b) + 1}
+}
+
+// replace takes block b out of its chain and puts heir, with the same hash, in its place; none leaves it out.
+func (x *index) replace(b, heir Block, blocks []block) {
+	after := blocks[b].chain
+	if heir == none {
+		x.count--
+		heir = after
+	} else {
+		blocks[heir].chain = after
 	}
-	x.entries[hole] = entry{}
+	s := x.at(blocks[b].hash)
+	if Block(s.block-1) == b {
+		*s = slot{block: int32(heir) + 1}
+		if heir != none {
+			s.tag = tagOf(blocks[heir].hash)
+		}
+		return
+	}
+	before := Block(s.block - 1)
+	for blocks[before].chain != b {
+		before = blocks[before].chain
+	}
+	blocks[before].chain = heir
 }

@@ -8,20 +8,26 @@ const none Block = -1
 
 // kinds of a physical block.
 const (
-	unused uint8 = iota
+	unused uint32 = iota
 	private
 	primary
 	duplicate
 )
 
-// block is one physical copy. The four links are indices into the pool.
+// one is a single use in block.state.
+const one = 4
+
+// block is one physical copy. The links are indices into the pool. It fills half a cache line.
 type block struct {
 	hash             SequenceHash
-	prev, next       Block // LRU list of inactive copies; next also chains unused slots
-	dupPrev, dupNext Block // copies of one hash, oldest first; the primary's dupPrev is the newest duplicate
-	uses             int32 // references plus pins
-	kind             uint8
+	prev, next       Block  // LRU list of inactive copies; next also chains unused slots
+	dupPrev, dupNext Block  // copies of one hash, oldest first; the primary's dupPrev is the newest duplicate
+	chain            Block  // primaries of one slot of the index
+	state            uint32 // kind plus four times the uses: references and pins
 }
+
+func (c *block) kind() uint32 { return c.state & 3 }
+func (c *block) inUse() bool  { return c.state >= one }
 
 // Pool is the block pool of vLLM and TensorRT-LLM (spec engine-core §5.2-5.4): physical copies that are private to a
 // request or cached under a hash, a least-recently-used list of the cached ones nobody uses, and an index from hash to
@@ -69,15 +75,12 @@ func (p *Pool) Version() uint64 { return p.version }
 
 // Lookup returns the primary copy of h.
 func (p *Pool) Lookup(h SequenceHash) (Block, bool) {
-	slot, ok := p.index.find(h, p.blocks)
-	if !ok {
-		return none, false
-	}
-	return Block(p.index.entries[slot].block - 1), true
+	b := p.index.find(h, p.blocks)
+	return b, b != none
 }
 
 // InUse says whether somebody holds b.
-func (p *Pool) InUse(b Block) bool { return p.blocks[b].uses > 0 }
+func (p *Pool) InUse(b Block) bool { return p.blocks[b].inUse() }
 
 // Reserve pins the hits (distinct cached blocks) and sets fresh blocks aside, evicting the least recently used as
 // needed. If that cannot be done it changes nothing and returns false.
@@ -90,7 +93,7 @@ func (p *Pool) Reserve(hits []Block, fresh int) bool {
 	if evictions > 0 && len(hits) > 0 {
 		idle := 0
 		for _, b := range hits {
-			if p.blocks[b].uses == 0 {
+			if !p.blocks[b].inUse() {
 				idle++
 			}
 		}
@@ -122,7 +125,7 @@ func (p *Pool) Take() Block {
 	} else {
 		p.unused = p.blocks[b].next
 	}
-	p.blocks[b] = block{uses: 1, kind: private}
+	p.blocks[b].state = private | one
 	return b
 }
 
@@ -147,20 +150,19 @@ func (p *Pool) Cancel(hits []Block, fresh int) {
 
 // Publish caches the private block b under h and says whether h thereby became visible: no other copy had it.
 func (p *Pool) Publish(b Block, h SequenceHash) (visible bool) {
-	if p.blocks[b].kind != private {
+	c := &p.blocks[b]
+	if c.kind() != private {
 		panic("kv: publish of a block that is not private")
 	}
 	p.version++
-	slot, ok := p.index.find(h, p.blocks)
-	c := &p.blocks[b]
 	c.hash, c.dupPrev, c.dupNext = h, none, none
-	if !ok {
-		c.kind = primary
-		p.index.insert(slot, h, b)
+	first := p.index.find(h, p.blocks)
+	if first == none {
+		c.state += primary - private
+		p.index.insert(b, p.blocks)
 		return true
 	}
-	c.kind = duplicate
-	first := Block(p.index.entries[slot].block - 1)
+	c.state += duplicate - private
 	last := p.blocks[first].dupPrev
 	if last == none {
 		last = first
@@ -175,15 +177,15 @@ func (p *Pool) Publish(b Block, h SequenceHash) (visible bool) {
 // used inactive block.
 func (p *Pool) Release(b Block) {
 	c := &p.blocks[b]
-	if c.uses <= 0 {
+	if !c.inUse() {
 		panic("kv: release of a block nobody holds")
 	}
-	c.uses--
+	c.state -= one
 	p.version++
-	if c.uses > 0 {
+	if c.inUse() {
 		return
 	}
-	if c.kind == private {
+	if c.kind() == private {
 		p.free(b)
 		return
 	}
@@ -202,7 +204,7 @@ func (p *Pool) Release(b Block) {
 func (p *Pool) Harmless(n int) int {
 	count := 0
 	for b := p.lruHead; b != none && count < n; b = p.blocks[b].next {
-		if next := p.blocks[b].dupNext; next != none && p.blocks[next].uses > 0 {
+		if next := p.blocks[b].dupNext; next != none && p.blocks[next].inUse() {
 			break
 		}
 		count++
@@ -227,11 +229,11 @@ func (p *Pool) Removed() []SequenceHash {
 // hold adds a use to a cached block.
 func (p *Pool) hold(b Block) {
 	c := &p.blocks[b]
-	if c.uses == 0 {
+	if !c.inUse() {
 		p.unlink(b)
 		p.version++
 	}
-	c.uses++
+	c.state += one
 }
 
 // unlink takes an inactive block out of the LRU list.
@@ -258,44 +260,45 @@ func (p *Pool) evict() {
 	p.free(b)
 }
 
-// forget takes a cached block out of the index.
+// forget takes a cached block out of the index and of the copies of its hash.
 func (p *Pool) forget(b Block) {
 	c := &p.blocks[b]
-	slot, _ := p.index.find(c.hash, p.blocks)
-	if c.kind == duplicate {
+	if c.kind() == duplicate {
 		p.blocks[c.dupPrev].dupNext = c.dupNext
 		if c.dupNext != none {
 			p.blocks[c.dupNext].dupPrev = c.dupPrev
 			return
 		}
-		first := &p.blocks[p.index.entries[slot].block-1]
+		first := &p.blocks[p.index.find(c.hash, p.blocks)]
 		first.dupPrev = c.dupPrev
 		if first.dupNext == none {
 			first.dupPrev = none
 		}
 		return
 	}
+	p.index.replace(b, c.dupNext, p.blocks)
 	if c.dupNext == none {
-		p.index.remove(slot)
 		if p.track {
 			p.removed = append(p.removed, c.hash)
 		}
 		return
 	}
 	heir := &p.blocks[c.dupNext]
-	if heir.uses > 0 {
+	if heir.inUse() {
 		p.version++
 	}
-	heir.kind, heir.dupPrev = primary, c.dupPrev
+	heir.state += primary
+	heir.state -= duplicate
+	heir.dupPrev = c.dupPrev
 	if heir.dupNext == none {
 		heir.dupPrev = none
 	}
-	p.index.entries[slot].block = int32(c.dupNext) + 1
 }
 
 // free returns a slot to the stack.
 func (p *Pool) free(b Block) {
-	p.blocks[b] = block{kind: unused, next: p.unused}
+	c := &p.blocks[b]
+	c.state, c.next = unused, p.unused
 	p.unused = b
 	p.copies--
 }
