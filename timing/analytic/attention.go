@@ -1,7 +1,5 @@
 package analytic
 
-import "math"
-
 // attention prices softmax attention with grouped KV heads on one rank (spec analytic-timing §2.3 and §2.4).
 type attention struct {
 	row                   attentionRow
@@ -46,7 +44,7 @@ func newSpan(fresh, p, window float64) span {
 	return s
 }
 
-// prefill accumulates the requests of a pass: compute and bytes add up, the longest span counts once.
+// prefillSum accumulates the requests of a pass: compute and bytes add up, the longest span counts once.
 type prefillSum struct{ compute, bytes, reach float64 }
 
 // add counts n equal prompts.
@@ -66,7 +64,7 @@ func (a *attention) prefillMS(sum prefillSum) float64 {
 // window before (0: none). The clip of the mean stands for the clips of equal requests.
 func (a *attention) decodeMS(n, context, window float64) float64 {
 	if window > 0 {
-		context = math.Min(context, window)
+		context = min(context, window)
 	}
 	return n*(2*a.kvHeads*a.dim*a.kvBytes*context+4*a.heads*a.dim)/a.decodeRate + a.row.v*n
 }

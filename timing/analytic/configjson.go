@@ -58,8 +58,9 @@ func LoadFacts(path string) (Facts, error) {
 	if err != nil {
 		return Facts{}, fmt.Errorf("model config: %w", err)
 	}
-	beside := filepath.Join(filepath.Dir(path), strings.TrimSuffix(filepath.Base(path), "config.json")+"hf_quant_config.json")
-	quant, err := readConfig(beside)
+	// Collections of configs prefix both names with the model's.
+	prefix := strings.TrimSuffix(filepath.Base(path), "config.json")
+	quant, err := readConfig(filepath.Join(filepath.Dir(path), prefix+"hf_quant_config.json"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Facts{}, fmt.Errorf("model config: %w", err)
 	}

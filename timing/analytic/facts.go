@@ -1,9 +1,6 @@
 package analytic
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Facts are what a model's config.json says about its shape. All sizes are counts; 0 means that the model has no such
 // part.
@@ -89,14 +86,12 @@ func (f *Facts) Validate() []error {
 
 // family says which fitted group of models the architecture belongs to: dense, moe, mla, or other.
 func (f *Facts) family() string {
-	switch {
-	case slices.Contains([]string{"LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM", "MiMoForCausalLM"}, f.Architecture):
+	switch f.Architecture {
+	case "LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM", "MiMoForCausalLM":
 		return "dense"
-	case slices.Contains([]string{
-		"MixtralForCausalLM", "GptOssForCausalLM", "Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM", "MiniMaxM2ForCausalLM",
-	}, f.Architecture):
+	case "MixtralForCausalLM", "GptOssForCausalLM", "Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM", "MiniMaxM2ForCausalLM":
 		return "moe"
-	case f.Architecture == "DeepseekV3ForCausalLM" || f.Architecture == "DeepSeekForCausalLM":
+	case "DeepseekV3ForCausalLM", "DeepSeekForCausalLM":
 		return "mla"
 	}
 	return "other"

@@ -68,28 +68,43 @@ const (
 // gpuTable returns the built-in GPUs, in the order in which they are listed.
 func gpuTable() []GPU {
 	return []GPU{
-		{Name: "a100_sxm", class: ampere, BF16: 312, HBM: 2039, MemoryBytes: 80 * gib, Link: 300, Network: 25, Source: fromYAML},
-		{Name: "a100_sxm_40gb", class: ampere, BF16: 312, HBM: 1555, MemoryBytes: 40 * gib, Link: 300, Network: 25, Source: fromSheet},
+		{
+			Name: "a100_sxm", class: ampere, BF16: 312, HBM: 2039, MemoryBytes: 80 * gib, Link: 300, Network: 25,
+			Source: fromYAML,
+		},
+		{
+			Name: "a100_sxm_40gb", class: ampere, BF16: 312, HBM: 1555, MemoryBytes: 40 * gib, Link: 300, Network: 25,
+			Source: fromSheet,
+		},
 		{
 			Name: "a100_pcie", class: ampere, BF16: 312, HBM: 1935, MemoryBytes: 80 * gib, Link: 32, kind: pcie, Network: 25,
 			Source: fromYAML, Caution: cautionPCI,
 		},
 		{
-			Name: "a100_pcie_40gb", class: ampere, BF16: 312, HBM: 1555, MemoryBytes: 40 * gib, Link: 32, kind: pcie, Network: 25,
-			Source: fromSheet, Caution: cautionPCI,
+			Name: "a100_pcie_40gb", class: ampere, BF16: 312, HBM: 1555, MemoryBytes: 40 * gib, Link: 32, kind: pcie,
+			Network: 25,
+			Source:  fromSheet, Caution: cautionPCI,
 		},
-		{Name: "h100_sxm", class: hopper, BF16: 989, FP8: 1978, HBM: 3350, MemoryBytes: 85899345920, Link: 450, Source: fromYAML},
+		{
+			Name: "h100_sxm", class: hopper, BF16: 989, FP8: 1978, HBM: 3350, MemoryBytes: 85899345920, Link: 450,
+			Source: fromYAML,
+		},
 		{
 			Name: "h100_pcie", class: hopper, BF16: 756.5, FP8: 1513, HBM: 2000, MemoryBytes: 85899345920, Link: 64, kind: pcie,
 			Source: fromYAML, Caution: cautionPCI,
 		},
-		{Name: "h200_sxm", class: hopper, BF16: 989, FP8: 1978, HBM: 4800, MemoryBytes: 151397597184, Link: 450, Source: fromYAML},
 		{
-			Name: "b200_sxm", class: blackwell, BF16: 2250, FP8: 4500, FP4: 9000, HBM: 7700, MemoryBytes: 193273528320, Link: 900,
+			Name: "h200_sxm", class: hopper, BF16: 989, FP8: 1978, HBM: 4800, MemoryBytes: 151397597184, Link: 450,
 			Source: fromYAML,
 		},
 		{
-			Name: "b300_sxm", class: blackwell, BF16: 2250, FP8: 4500, FP4: 14000, HBM: 7750, MemoryBytes: 288400343040, Link: 900,
+			Name: "b200_sxm", class: blackwell, BF16: 2250, FP8: 4500, FP4: 9000, HBM: 7700, MemoryBytes: 193273528320,
+			Link:   900,
+			Source: fromYAML,
+		},
+		{
+			Name: "b300_sxm", class: blackwell, BF16: 2250, FP8: 4500, FP4: 14000, HBM: 7750, MemoryBytes: 288400343040,
+			Link:    900,
 			Network: 100, Source: fromYAML,
 		},
 		{

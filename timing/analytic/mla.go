@@ -54,11 +54,6 @@ func (b *mla) prefill(n, fresh, p float64) float64 {
 	return min(expanded, b.expand.body(n*fresh)+b.latent(n, fresh, f))
 }
 
-// decode is one layer's attention of n requests with the given context each.
-func (b *mla) decode(n, context float64) float64 {
-	return b.expand.body(n) + b.latent(n, 1, context)
-}
-
 // latent is attention of n requests, m queries each, over c cached tokens each.
 func (b *mla) latent(n, m, c float64) float64 {
 	return 2*n*m*b.heads*c*(2*b.rank+b.rope)/b.latentPeak + n*c*(b.rank+b.rope)*b.kvBytes/b.rate + b.row.v*n*m

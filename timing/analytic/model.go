@@ -206,6 +206,6 @@ func (m *Model) DecodeMS(b engine.DecodeBatch) (float64, error) {
 func (m *Model) decodeFixed(n float64) float64 {
 	var c costs
 	m.tokenCosts(&c, work{tokens: n * m.tokens, requests: n * m.tokens, decode: true})
-	c.decodeAttention = m.decodeLaunch()
+	c.decodeAttention = m.decodeLaunch(n * m.tokens)
 	return c.total()
 }

@@ -80,7 +80,8 @@ func (m *Model) PassMS(p Pass) (float64, []Op, error) {
 	var w work
 	for _, g := range p.Prefill {
 		if g.Requests < 1 || g.New < 1 || g.Prefix < 0 {
-			return 0, nil, fmt.Errorf("prefill of %d requests, %d new tokens, prefix %d: out of range", g.Requests, g.New, g.Prefix)
+			return 0, nil, fmt.Errorf("prefill of %d requests, %d new tokens, prefix %d: out of range",
+				g.Requests, g.New, g.Prefix)
 		}
 		w.prefill = true
 		w.tokens += float64(g.Requests) * float64(g.New)
@@ -190,39 +191,35 @@ func (m *Model) prefillCosts(c *costs, groups []PrefillGroup) {
 	}
 }
 
-// decodeCosts adds the attention of decoding requests.
+// decodeCosts adds the attention of decoding requests; the MLA block counts its own.
 func (m *Model) decodeCosts(c *costs, groups []DecodeGroup) {
-	c.decodeAttention += m.decodeLaunch()
-	sum := 0.0
-	if m.mla != nil {
-		requests := 0.0
-		for _, g := range groups {
-			n := float64(g.Requests) * m.tokens
-			requests += n
-			sum += m.mla.latent(n, 1, float64(g.Context))
-		}
-		c.mla += m.depth(true) * (m.mla.expand.body(requests) + sum)
-		return
-	}
+	requests, sum := 0.0, 0.0
 	for _, g := range groups {
-		sum += m.decodeAttention(float64(g.Requests)*m.tokens, float64(g.Context))
+		n := float64(g.Requests) * m.tokens
+		requests += n
+		sum += m.decodeAttention(n, float64(g.Context))
 	}
-	c.decodeAttention += sum
+	sum += m.decodeLaunch(requests)
+	if m.mla != nil {
+		c.mla += sum
+	} else {
+		c.decodeAttention += sum
+	}
 }
 
-// decodeLaunch is the launch of decode attention over all layers; the MLA block has its own.
-func (m *Model) decodeLaunch() float64 {
+// decodeLaunch is the part of decode attention that contexts do not change, over all layers.
+func (m *Model) decodeLaunch(requests float64) float64 {
 	if m.mla != nil {
-		return 0
+		return m.depth(true) * m.mla.expand.body(requests)
 	}
 	return m.depth(true) * m.attention.decodeT0
 }
 
-// decodeAttention is decode attention over all layers without its launch.
+// decodeAttention is the part of decode attention that grows with contexts, over all layers.
 func (m *Model) decodeAttention(n, context float64) float64 {
 	layers := m.depth(true)
 	if m.mla != nil {
-		return layers * m.mla.decode(n, context)
+		return layers * m.mla.latent(n, 1, context)
 	}
 	if m.windows == 0 {
 		return layers * m.attention.decodeMS(n, context, 0)
