@@ -60,8 +60,8 @@ func (a *attention) prefillMS(sum prefillSum) float64 {
 	return a.prefillT0 + max(sum.compute+a.row.lambda*sum.reach, sum.bytes/a.readRate)
 }
 
-// decodeMS is one layer's decode attention for n requests whose contexts add up to total tokens, each clipped to the
-// window before (0: none). The clip of the mean stands for the clips of equal requests.
+// decodeMS is one layer's decode attention, without its launch, of n requests with the given context each under a window
+// (0: none).
 func (a *attention) decodeMS(n, context, window float64) float64 {
 	if window > 0 {
 		context = min(context, window)

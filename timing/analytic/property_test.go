@@ -258,3 +258,14 @@ func BenchmarkSource(b *testing.B) {
 		}
 	})
 }
+
+func TestNoAllocation(t *testing.T) {
+	m, i := model(t, Config{GPU: "h100", Model: "gpt-oss-120b"}), 0
+	if got := testing.AllocsPerRun(1000, func() {
+		i++
+		_, _ = m.PrefillMS(engine.PrefillBatch{Requests: 3, MeanISL: i})
+		_, _ = m.DecodeMS(engine.DecodeBatch{Requests: 3, MeanContext: i})
+	}); got != 0 {
+		t.Errorf("%v allocations per pass", got)
+	}
+}
