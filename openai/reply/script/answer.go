@@ -13,8 +13,8 @@ const (
 	MaxCalls   = 128
 )
 
-// wireAnswer is a response or a chunk of chat or text completion, as far as a tape needs it. Unknown members are ignored:
-// they belong to a real service.
+// wireAnswer is a response or a chunk of chat or text completion, as far as a tape needs it. Unknown members are
+// ignored: they belong to a real service.
 type wireAnswer struct {
 	Model   string       `json:"model"`
 	Choices []wireChoice `json:"choices"`

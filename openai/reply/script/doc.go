@@ -1,10 +1,11 @@
 // Package script holds scripted replies: a Book of mappings that say which request gets which answer, and tapes of
-// recorded answers. It is pure: no clock, no goroutine, no file. A Book is immutable and safe for concurrent use, editing
-// returns a new one, so hot reload is the exchange of a pointer. State (which answer of a sequence comes next, which state
-// a scenario is in) is a plain value that its owner locks.
+// recorded answers. It is pure: no clock, no goroutine, no file. A Book is immutable and safe for concurrent use,
+// editing returns a new one, so hot reload is the exchange of a pointer. State (which answer of a sequence comes next,
+// which state a scenario is in) is a plain value that its owner locks.
 //
-// Start reading at Mapping (mapping.go, the words of a file), Parse (parse.go) and Book.Match (match.go). Conditions live
-// in cond.go and text.go, answers in reply.go and template.go, explanations of a miss in near.go, tapes in tape.go.
+// Start reading at Mapping (mapping.go, the words of a file), Parse (parse.go) and Book.Match (match.go). Conditions
+// live in cond.go and text.go, answers in reply.go and template.go, explanations of a miss in near.go, tapes in
+// tape.go.
 //
 // # A file
 //

@@ -24,7 +24,9 @@ mappings:
 	var mu sync.Mutex
 	state := script.NewState(42, script.Limits{})
 
-	request := script.Request{Route: "chat", Model: "gpt-4o", Messages: []script.Message{{Role: "user", Text: "my name is Ada"}}}
+	request := script.Request{
+		Route: "chat", Model: "gpt-4o", Messages: []script.Message{{Role: "user", Text: "my name is Ada"}},
+	}
 	mu.Lock()
 	selection, ok := book.Match(state, &request)
 	mu.Unlock()

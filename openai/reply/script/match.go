@@ -20,8 +20,8 @@ type Selection struct {
 	caps  captures
 }
 
-// Match finds the first mapping whose conditions hold, counts the match in st and moves its scenario. It changes st only
-// when it reports true. O(mappings · conditions) plus the decoding of the body if a condition asks for it.
+// Match finds the first mapping whose conditions hold, counts the match in st and moves its scenario. It changes st
+// only when it reports true. O(mappings · conditions) plus the decoding of the body if a condition asks for it.
 //
 // Call it once per request, whatever its number of choices, and lock st around it.
 func (b *Book) Match(st *State, q *Request) (Selection, bool) {

@@ -60,7 +60,9 @@ func agent(results ...string) *script.Request {
 		id := fmt.Sprint("call_", i)
 		q.Messages = append(
 			q.Messages,
-			script.Message{Role: "assistant", Calls: []script.Call{{ID: id, Name: "get_weather", Arguments: `{"city":"Paris"}`}}},
+			script.Message{Role: "assistant", Calls: []script.Call{
+				{ID: id, Name: "get_weather", Arguments: `{"city":"Paris"}`},
+			}},
 			script.Message{Role: "tool", Text: r, CallID: id},
 		)
 	}
@@ -230,9 +232,11 @@ mappings:
 func TestScenarios(t *testing.T) {
 	b := parse(t, `
 mappings:
-- {request: {user: buy}, scenarioName: shop, requiredScenarioState: Started, newScenarioState: paid, response: {text: bought}}
+- {request: {user: buy}, scenarioName: shop, requiredScenarioState: Started, newScenarioState: paid,
+   response: {text: bought}}
 - {request: {user: buy}, scenarioName: shop, requiredScenarioState: paid, response: {text: already}}
-- {request: {user: return}, scenarioName: shop, requiredScenarioState: paid, newScenarioState: Started, response: {text: returned}}
+- {request: {user: return}, scenarioName: shop, requiredScenarioState: paid, newScenarioState: Started,
+   response: {text: returned}}
 `)
 	st := script.NewState(1, script.Limits{})
 	var got []string

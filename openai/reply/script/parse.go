@@ -215,7 +215,8 @@ func (r *rule) check() []error {
 	if r.ScenarioName == "" && (r.RequiredScenarioState != "" || r.NewScenarioState != "") {
 		errs = append(errs, errors.New("scenarioName: missing beside requiredScenarioState or newScenarioState"))
 	}
-	if n := len(r.Steps); n > 0 && len(r.Steps[n-1].ToolCalls) > 0 && (r.Exhausted == "" || r.Exhausted == exhaustedRepeat) {
+	repeats := r.Exhausted == "" || r.Exhausted == exhaustedRepeat
+	if n := len(r.Steps); n > 0 && repeats && len(r.Steps[n-1].ToolCalls) > 0 {
 		errs = append(errs, fmt.Errorf("steps[%d]: the last step calls tools, so the agent would never end; "+
 			"add a step with text or set exhausted to error or next", n-1))
 	}

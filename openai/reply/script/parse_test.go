@@ -12,36 +12,66 @@ import (
 
 func TestParseErrors(t *testing.T) {
 	for _, tc := range []struct{ why, text, want string }{
-		{"unknown key with its line", "mappings:\n- request:\n    usr: hi\n  response: {text: a}\n",
-			`f.yaml:3: mappings[0].request: unknown key "usr", known are and, anyMessage,`},
-		{"unknown key in JSON with its line", "{\"mappings\": [\n{\"request\": {},\n\"respond\": {}}]}",
-			`f.yaml:3: mappings[0]: unknown key "respond"`},
+		{
+			"unknown key with its line", "mappings:\n- request:\n    usr: hi\n  response: {text: a}\n",
+			`f.yaml:3: mappings[0].request: unknown key "usr", known are and, anyMessage,`,
+		},
+		{
+			"unknown key in JSON with its line", "{\"mappings\": [\n{\"request\": {},\n\"respond\": {}}]}",
+			`f.yaml:3: mappings[0]: unknown key "respond"`,
+		},
 		{"repeated key", "mappings:\n- {request: {}, request: {}, response: {text: a}}\n", `key "request" is repeated`},
 		{"wrong kind", "mappings: 3\n", `f.yaml:1: mappings: expected a list, got "3"`},
-		{"bool is not a word", "mappings:\n- {request: {hasToolResults: maybe}, response: {text: a}}\n",
-			`mappings[0].request.hasToolResults: expected true or false, got "maybe"`},
-		{"bad regex", "mappings:\n- {request: {user: {matches: '('}}, response: {text: a}}\n",
-			"f.yaml:2: mappings[0]: request.user: matches: error parsing regexp"},
+		{
+			"bool is not a word", "mappings:\n- {request: {hasToolResults: maybe}, response: {text: a}}\n",
+			`mappings[0].request.hasToolResults: expected true or false, got "maybe"`,
+		},
+		{
+			"bad regex", "mappings:\n- {request: {user: {matches: '('}}, response: {text: a}}\n",
+			"f.yaml:2: mappings[0]: request.user: matches: error parsing regexp",
+		},
 		{"bad path", "mappings:\n- {request: {body: {'$..a': x}}, response: {text: a}}\n", "recursive descent"},
 		{"filter", "mappings:\n- {request: {body: {'$[?(@.a)]': x}}, response: {text: a}}\n", "filters are not supported"},
 		{"no operator", "mappings:\n- {request: {user: {}}, response: {text: a}}\n", "request.user: no operator given"},
 		{"no answer", "mappings:\n- {request: {}}\n", "give one of response, responses and steps"},
 		{"two kinds of answer", "mappings:\n- {request: {}, response: {text: a, refusal: b}}\n", "exclude each other"},
 		{"empty answer", "mappings:\n- {request: {}, response: {}}\n", "nothing to answer"},
-		{"bad template", "mappings:\n- {request: {}, response: {text: '{{.User'}}\n", "response.text: text:1: unclosed action"},
+		{
+			"bad template", "mappings:\n- {request: {}, response: {text: '{{.User'}}\n",
+			"response.text: text:1: unclosed action",
+		},
 		{"unknown function", "mappings:\n- {request: {}, response: {text: '{{now}}'}}\n", `function "now" not defined`},
-		{"arguments are JSON", "mappings:\n- {request: {}, response: {toolCalls: [{name: f, arguments: '{'}]}}\n",
-			`response.toolCalls[0].arguments: "{" is not JSON`},
-		{"arguments are an object", "mappings:\n- {request: {}, response: {toolCalls: [{name: f, arguments: [1]}]}}\n", "is not an object"},
+		{
+			"arguments are JSON", "mappings:\n- {request: {}, response: {toolCalls: [{name: f, arguments: '{'}]}}\n",
+			`response.toolCalls[0].arguments: "{" is not JSON`,
+		},
+		{
+			"arguments are an object", "mappings:\n- {request: {}, response: {toolCalls: [{name: f, arguments: [1]}]}}\n",
+			"is not an object",
+		},
 		{"a plan that never ends", "mappings:\n- {request: {}, steps: [{toolCalls: [{name: f}]}]}\n", "would never end"},
-		{"tool_calls without calls", "mappings:\n- {request: {}, response: {text: a, finishReason: tool_calls}}\n", "loop for ever"},
-		{"status", "mappings:\n- {request: {}, response: {error: {status: 200}}}\n", "error.status: 200 is not from 400 to 599"},
-		{"weights", "mappings:\n- {request: {}, choose: weighted, responses: [{text: a, weight: 0}]}\n", "sum to more than 0"},
+		{
+			"tool_calls without calls", "mappings:\n- {request: {}, response: {text: a, finishReason: tool_calls}}\n",
+			"loop for ever",
+		},
+		{
+			"status", "mappings:\n- {request: {}, response: {error: {status: 200}}}\n",
+			"error.status: 200 is not from 400 to 599",
+		},
+		{
+			"weights", "mappings:\n- {request: {}, choose: weighted, responses: [{text: a, weight: 0}]}\n",
+			"sum to more than 0",
+		},
 		{"word", "mappings:\n- {request: {}, exhausted: stop, response: {text: a}}\n", `exhausted: "stop" is none of`},
-		{"same id", "mappings:\n- {id: a, request: {}, response: {text: a}}\n- {id: a, request: {}, response: {text: a}}\n",
-			`f.yaml:3: mappings[1]: id: "a" is also that of mappings[0]`},
+		{
+			"same id", "mappings:\n- {id: a, request: {}, response: {text: a}}\n- {id: a, request: {}, response: {text: a}}\n",
+			`f.yaml:3: mappings[1]: id: "a" is also that of mappings[0]`,
+		},
 		{"empty range", "mappings:\n- {request: {turn: {min: 3, max: 1}}, response: {text: a}}\n", "min 3 is above max 1"},
-		{"state without scenario", "mappings:\n- {request: {}, newScenarioState: x, response: {text: a}}\n", "scenarioName: missing"},
+		{
+			"state without scenario", "mappings:\n- {request: {}, newScenarioState: x, response: {text: a}}\n",
+			"scenarioName: missing",
+		},
 		{"merge keys", "x: &a {}\nmappings:\n- {<<: *a}\n", "unknown key \"x\""},
 		{"two documents", "mappings: []\n---\nmappings: []\n", "more than one document"},
 		{"alias cycle", "mappings: &a [*a]\n", "expected a mapping, got a list"},
@@ -166,7 +196,8 @@ func TestImport(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	const file = `{"mappings":[{"id":"a","request":{},"response":{"text":"A"}},{"id":"c","request":{},"response":{"text":"C"}}]%s}`
+	const file = `{"mappings":[{"id":"a","request":{},"response":{"text":"A"}},
+		{"id":"c","request":{},"response":{"text":"C"}}]%s}`
 	for opts, want := range map[string]string{
 		``: "c=C a=A b=b",
 		`,"importOptions":{"duplicatePolicy":"IGNORE"}`:    "c=C a=a b=b",

@@ -240,7 +240,8 @@ func (a *answer) render(s *scope) (Outcome, error) {
 		if c.args.given {
 			k.Arguments = say(c.args.render)
 			if !a.src.Raw && !json.Valid([]byte(k.Arguments)) {
-				errs = append(errs, fmt.Errorf("toolCalls[%d].arguments: the template made %q, which is not JSON", i, clip(k.Arguments)))
+				errs = append(errs, fmt.Errorf("toolCalls[%d].arguments: the template made %q, which is not JSON",
+					i, clip(k.Arguments)))
 			}
 		}
 		o.Calls = append(o.Calls, k)

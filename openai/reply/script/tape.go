@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Recording is one line of a tape: a request and what a real endpoint answered. Times are kept to be looked at; a replay
-// takes its content from the tape and its timing from the engine.
+// Recording is one line of a tape: a request and what a real endpoint answered. Times are kept to be looked at; a
+// replay takes its content from the tape and its timing from the engine.
 type Recording struct {
 	// Version of the format, TapeVersion.
 	Version int `json:"v"`
@@ -157,8 +157,8 @@ type Played struct {
 	take int
 }
 
-// Play finds the recording for a request: the n-th request with a key in a session gets the n-th recording, the last one
-// repeats. It counts in st, which the caller locks, and reports false when the tape does not know the request.
+// Play finds the recording for a request: the n-th request with a key in a session gets the n-th recording, the last
+// one repeats. It counts in st, which the caller locks, and reports false when the tape does not know the request.
 func (t *Tape) Play(st *State, q *Request) (Played, bool) {
 	key, err := RequestKey(q.Route, q.Body)
 	if err != nil {

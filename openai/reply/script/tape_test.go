@@ -21,9 +21,9 @@ data: {"choices":[{"index":1,"delta":{"content":"llo"},"finish_reason":"stop"}]}
 
 data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c0","function":{"name":"f","arguments":""}}]}}]}
 
-data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"c1","function":{"name":"g","arguments":"{\"a\""}}]}}]}
+data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"c1","function":{"name":"g","arguments":"{"}}]}}]}
 
-data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":":1}"}}]},"finish_reason":"tool_calls"}]}
+data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"}"}}]},"finish_reason":"length"}]}
 
 data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9}}
 
@@ -34,8 +34,8 @@ data: [DONE]
 	want := script.Recording{
 		Status: 200, Model: "m", PromptTokens: 3, CompletionTokens: 9,
 		Answers: []script.RecordedAnswer{
-			{Reasoning: "hm", FinishReason: "tool_calls", Calls: []script.Call{
-				{ID: "c0", Name: "f"}, {ID: "c1", Name: "g", Arguments: `{"a":1}`},
+			{Reasoning: "hm", FinishReason: "length", Calls: []script.Call{
+				{ID: "c0", Name: "f"}, {ID: "c1", Name: "g", Arguments: `{}`},
 			}},
 			{Text: &hello, FinishReason: "stop"},
 		},
@@ -115,7 +115,8 @@ func TestTape(t *testing.T) {
 		t.Error("an unknown request must not be answered")
 	}
 	for _, bad := range []string{`{"v":2}`, `{"v":1,"key":"a"}`, `{"v":1,"key":"a","answers":[{}],"x":1}`, `[]`, `{`} {
-		if _, err := script.ReadTape("t", strings.NewReader("\n"+bad)); err == nil || !strings.HasPrefix(err.Error(), "t:2: ") {
+		_, err := script.ReadTape("t", strings.NewReader("\n"+bad))
+		if err == nil || !strings.HasPrefix(err.Error(), "t:2: ") {
 			t.Errorf("%s: got %v, want an error on line 2", bad, err)
 		}
 	}
@@ -147,7 +148,8 @@ func TestAimock(t *testing.T) {
 			t.Errorf("got %q, want %q", got, tc.want)
 		}
 	}
-	if _, err := script.ParseAimock("f.json", []byte(`{"fixtures":[{"match":{"predicate":"x"},"response":{"content":"a"}}]}`)); err == nil {
+	bad := `{"fixtures":[{"match":{"predicate":"x"},"response":{"content":"a"}}]}`
+	if _, err := script.ParseAimock("f.json", []byte(bad)); err == nil {
 		t.Error("a key without counterpart must be refused")
 	}
 }

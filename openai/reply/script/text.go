@@ -169,8 +169,10 @@ func (p *pattern) combine(t Text, fold bool) error {
 		if err != nil {
 			return fmt.Errorf("not: %w", err)
 		}
-		p.tests = append(p.tests, test{what: "not(" + q.describe() + ")", onAbsent: true,
-			holds: func(s string, _ *captures) bool { return !q.match(s, true, nil) }})
+		p.tests = append(p.tests, test{
+			what: "not(" + q.describe() + ")", onAbsent: true,
+			holds: func(s string, _ *captures) bool { return !q.match(s, true, nil) },
+		})
 	}
 	return nil
 }

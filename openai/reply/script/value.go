@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Value is any JSON value. It keeps the order of members as written, since that is the order in which a model says them.
-// The zero value is null.
+// Value is any JSON value. It keeps the order of members as written, since that is the order in which a model says
+// them. The zero value is null.
 type Value struct{ raw []byte }
 
 // NewValue makes a Value of JSON text.
