@@ -72,6 +72,7 @@ type Timing struct {
 	ProfileData        string  `koanf:"planner_profile_data" jsonschema_description:"measured profile: an .npz file or a profiler results directory (timing profile)"`
 	GPU                string  `koanf:"gpu" jsonschema_description:"GPU of the analytic model, for example h100_sxm; implies timing analytic"`
 	GPUModel           string  `koanf:"gpu_model" jsonschema_description:"model that the GPU runs: a built-in name or a config.json; empty: the served model's name"`
+	MemoryUtilization  float64 `koanf:"gpu_memory_utilization" jsonschema:"minimum=0,maximum=1" jsonschema_description:"share of GPU memory that sizes the KV pool when num_gpu_blocks is 0 and a GPU is named, as the backend counts it; 0: the backend's default"`
 	TensorParallelSize int     `koanf:"tensor_parallel_size" jsonschema:"minimum=1" jsonschema_description:"GPUs per worker in tensor parallel (timing analytic, aic)"`
 	AICSystemsDir      string  `koanf:"aic_systems_dir" jsonschema_description:"AIConfigurator tables: a directory or a wheel (timing aic)"`
 	AICSystem          string  `koanf:"aic_system" jsonschema_description:"system of the tables, for example h200_sxm; implies timing aic"`

@@ -1,0 +1,104 @@
+package assembly
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"fakellm/config"
+	"fakellm/engine"
+	"fakellm/timing/aic"
+	"fakellm/timing/analytic"
+)
+
+// analyticTiming is the model of a named GPU and model, from public facts alone.
+func analyticTiming(c *config.Config) (StepTiming, error) {
+	if c.GPU == "" {
+		return StepTiming{}, errors.New("gpu: timing analytic needs the name of a GPU, for example h100_sxm")
+	}
+	m, err := analytic.New(analytic.Config{
+		GPU: c.GPU, Model: orText(c.GPUModel, c.Model), TP: c.TensorParallelSize, AttentionDP: c.AICAttentionDPSize,
+		MoETP: c.AICMoETPSize, MoEEP: c.AICMoEEPSize, NextN: c.NumSpeculativeTokens,
+	})
+	if err != nil {
+		return StepTiming{}, fmt.Errorf("timing analytic: %w", err)
+	}
+	blocks := func(size int) (int, error) {
+		n, err := m.Capacity(analytic.CapacityConfig{
+			Backend: c.Backend, Fraction: fraction(c), MaxNumTokens: c.MaxNumBatchedTokens, BlockSize: size,
+		})
+		return int(n.NumGPUBlocks), err
+	}
+	return StepTiming{Source: m, Blocks: blocks}, nil
+}
+
+// aicTiming is AIConfigurator's estimate, from its tables.
+func aicTiming(c *config.Config) (StepTiming, error) {
+	if c.AICSystem == "" {
+		return StepTiming{}, errors.New("aic_system: timing aic needs the name of a system, for example h200_sxm")
+	}
+	data, err := OpenAIC(c.AICSystemsDir)
+	if err != nil {
+		return StepTiming{}, err
+	}
+	m, err := data.Model(aic.Config{
+		Model: orText(c.AICModel, c.Model), System: c.AICSystem, Backend: orText(c.AICBackend, c.Backend),
+		Version: c.AICBackendVersion, TP: c.TensorParallelSize, AttentionDP: c.AICAttentionDPSize,
+		MoETP: c.AICMoETPSize, MoEEP: c.AICMoEEPSize, NextN: c.NumSpeculativeTokens,
+	})
+	if err != nil {
+		return StepTiming{}, fmt.Errorf("timing aic: %w", err)
+	}
+	blocks := func(size int) (int, error) {
+		n, err := m.Capacity(aic.MemoryConfig{MaxTokens: c.MaxNumBatchedTokens, Fraction: fraction(c), BlockSize: size})
+		return n.NumBlocks, err
+	}
+	return StepTiming{Source: m.Source(), Blocks: blocks}, nil
+}
+
+// OpenAIC opens AIConfigurator's tables: a directory, an installed package, or a wheel straight from the registry.
+func OpenAIC(path string) (*aic.Data, error) {
+	if path == "" {
+		return nil, errors.New("aic_systems_dir: timing aic needs AIConfigurator's tables; fakellm timing data says how to get them")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("aic_systems_dir: %w", err)
+	}
+	var root fs.FS = os.DirFS(path)
+	if !info.IsDir() {
+		wheel, err := zip.OpenReader(path) // stays open: tables are read when a pass first needs them
+		if err != nil {
+			return nil, fmt.Errorf("aic_systems_dir %s: neither a directory nor a wheel: %w", path, err)
+		}
+		root = wheel
+	}
+	data, err := aic.Open(root)
+	if err != nil {
+		return nil, fmt.Errorf("aic_systems_dir %s: %w", path, err)
+	}
+	return data, nil
+}
+
+// fraction is the share of memory asked for; nil leaves it to the backend's own default.
+func fraction(c *config.Config) *float64 {
+	if c.MemoryUtilization == 0 {
+		return nil
+	}
+	return &c.MemoryUtilization
+}
+
+func orText(v, otherwise string) string {
+	if v != "" {
+		return v
+	}
+	return otherwise
+}
+
+// snapshot copies what every worker holds; it runs inside the pacing loop.
+func (s *Server) snapshot() (engine.Time, any) {
+	v := s.machine.Snapshot()
+	return v.Now, v.Workers
+}
