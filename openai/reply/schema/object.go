@@ -231,6 +231,9 @@ func (g *generator) fill(sp *spec, out *object, name string, w want) *Error {
 	if !ok && w == optional {
 		return nil
 	}
+	if !ok {
+		return g.blame(sp, name)
+	}
 	hint := g.hint
 	g.hint = name
 	v, err := g.value(schemas, sp.objects[0], "properties")
@@ -242,6 +245,24 @@ func (g *generator) fill(sp *spec, out *object, name string, w want) *Error {
 		return err
 	}
 	return nil
+}
+
+// blame names the keyword because of which a demanded member can have no value.
+func (g *generator) blame(sp *spec, name string) *Error {
+	for _, o := range sp.objects {
+		if p := o.object("properties"); p != nil && p.has(name) {
+			if g.s.cost.of(p.m[name]) >= infinite {
+				return impossible(o, "properties", "%q is required and can have no value", name)
+			}
+			continue
+		}
+		for _, k := range []string{"patternProperties", "additionalProperties", "unevaluatedProperties"} {
+			if v, ok := o.m[k]; ok && (k == "patternProperties" || g.s.cost.of(v) >= infinite) {
+				return impossible(o, k, "%q is required and not allowed", name)
+			}
+		}
+	}
+	return impossible(sp.objects[0], "required", "%q is required and can have no value", name)
 }
 
 // extras adds members beyond the decided ones: up to the least number, and a few for an object that is a map.

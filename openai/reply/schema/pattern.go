@@ -2,15 +2,121 @@ package schema
 
 import (
 	"fmt"
+	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dlclark/regexp2"
 )
 
+// maxMatchTime bounds the engine that backtracks; it is far more than any honest pattern needs.
+const maxMatchTime = 200 * time.Millisecond
+
+// expression is a compiled "pattern". Go's engine matches it, in linear time, if it can read it; else, for look-around
+// and back references, one that backtracks.
+type expression struct {
+	source string
+	linear *regexp.Regexp
+	full   *regexp2.Regexp
+	tree   *syntax.Regexp // to write texts by, without look-around
+	open   bool           // nothing fixes the end: more text may follow a match
+}
+
+func newExpression(pattern string) (*expression, error) {
+	e := &expression{source: pattern}
+	p := goPattern(pattern)
+	var err error
+	if e.linear, err = regexp.Compile(p); err != nil {
+		// The plain syntax error is the better explanation if neither engine can read it.
+		full, fullErr := regexp2.Compile(pattern, regexp2.ECMAScript|regexp2.Unicode)
+		if fullErr != nil {
+			return nil, err
+		}
+		full.MatchTimeout = maxMatchTime
+		e.full = full
+		p = withoutLookaround(p)
+	}
+	tree, treeErr := syntax.Parse(p, syntax.Perl)
+	if treeErr != nil {
+		return nil, treeErr
+	}
+	e.tree = tree
+	e.open = !strings.Contains(tree.String(), `\z`) && !strings.Contains(p, "$")
+	return e, nil
+}
+
+// MatchString reports whether s has a match. An engine that takes too long has found none.
+func (e *expression) MatchString(s string) bool {
+	if e.linear != nil {
+		return e.linear.MatchString(s)
+	}
+	ok, err := e.full.MatchString(s)
+	return ok && err == nil
+}
+
+// String is the pattern as written.
+func (e *expression) String() string { return e.source }
+
+// withoutLookaround drops all groups (?=…), (?!…), (?<=…) and (?<!…).
+func withoutLookaround(p string) string {
+	var b strings.Builder
+	class := false
+	for i := 0; i < len(p); i++ {
+		switch c := p[i]; {
+		case c == '\\' && i+1 < len(p):
+			b.WriteString(p[i : i+2])
+			i++
+			continue
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(' && isLookaround(p[i:]):
+			i = groupEnd(p, i)
+			continue
+		}
+		b.WriteByte(p[i])
+	}
+	return b.String()
+}
+
+func isLookaround(p string) bool {
+	for _, open := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
+		if strings.HasPrefix(p, open) {
+			return true
+		}
+	}
+	return false
+}
+
+// groupEnd returns where the parenthesis that closes the group at i is.
+func groupEnd(p string, i int) int {
+	depth, class := 0, false
+	for ; i < len(p); i++ {
+		switch c := p[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return i
+}
+
 // goPattern rewrites what ECMAScript, the language of "pattern", spells differently from Go: \uXXXX, \u{X} and \cX.
-// Look-around and back references stay and make the pattern unsupported.
+// Look-around and back references stay.
 func goPattern(p string) string {
 	if !strings.Contains(p, `\u`) && !strings.Contains(p, `\c`) {
 		return p
@@ -59,42 +165,62 @@ func escaped(p string) (r rune, n int) {
 
 // match writes a text for a pattern, of low to high code points if it can. The caller checks the result.
 func (g *generator) match(pattern string, low, high int) (string, bool) {
-	re, err := syntax.Parse(goPattern(pattern), syntax.Perl)
-	if err != nil {
+	e := g.s.regexps[pattern]
+	if e == nil {
 		return "", false
 	}
 	grow := 3 // most repetitions beyond those demanded
 	for range 30 {
-		m := matcher{g: g, grow: grow, limit: min(high, longestText)*2 + 64}
-		m.write(re)
+		m := matcher{g: g, mixed: e.full != nil, grow: grow, limit: min(high, longestText)*2 + 64}
+		m.write(e.tree)
 		n := utf8.RuneCount(m.text)
 		switch {
 		case m.failed || n > high:
 			grow /= 2
-			continue
+		case n < low && e.open:
+			return string(m.text) + g.words(low-n, high-n), true
 		case n < low:
 			grow = min(2*grow+low-n, longestText)
-			if pad, ok := g.pad(re, m.text, low-n); ok {
-				return pad, true
-			}
-			continue
+		case e.open && n < high && g.below(2) == 0:
+			return string(m.text) + g.words(0, min(high-n, 12)), true
+		default:
+			return string(m.text), true
 		}
-		return string(m.text), true
 	}
 	return "", false
 }
 
-// pad lengthens a text whose pattern has no end: what follows a match is free.
-func (g *generator) pad(re *syntax.Regexp, text []byte, n int) (string, bool) {
-	if strings.Contains(re.String(), `\z`) || strings.Contains(re.String(), "$") {
-		return "", false
+// joined writes one text for several patterns, as startsWith, includes and endsWith become: what is fixed to the
+// beginning, what is free, and what is fixed to the end.
+func (g *generator) joined(patterns []string, low, high int) (string, bool) {
+	var parts [3]string
+	for _, p := range patterns {
+		s, ok := g.match(p, 0, high)
+		if !ok {
+			return "", false
+		}
+		place := 1
+		switch e := g.s.regexps[p]; {
+		case strings.HasPrefix(p, "^"):
+			place = 0
+		case !e.open:
+			place = 2
+		}
+		if parts[place] != s {
+			parts[place] += s
+		}
 	}
-	return string(text) + g.words(n, n), true
+	n := utf8.RuneCountInString(parts[0] + parts[1] + parts[2])
+	if n < low {
+		parts[1] += g.words(low-n, low-n)
+	}
+	return parts[0] + parts[1] + parts[2], true
 }
 
 // matcher writes one text.
 type matcher struct {
 	g      *generator
+	mixed  bool // any character may be what a look-ahead waits for
 	text   []byte
 	grow   int
 	limit  int
@@ -114,7 +240,7 @@ func (m *matcher) write(re *syntax.Regexp) {
 	case syntax.OpCharClass:
 		m.class(re.Rune)
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		m.text = append(m.text, byte('a'+m.g.below(26)))
+		m.any()
 	case syntax.OpStar:
 		m.repeat(re.Sub[0], 0, -1)
 	case syntax.OpPlus:
@@ -134,6 +260,15 @@ func (m *matcher) write(re *syntax.Regexp) {
 	case syntax.OpNoMatch:
 		m.failed = true
 	}
+}
+
+// any writes a letter; for an expression with look-ahead, which may want some of each, also capitals, digits, marks.
+func (m *matcher) any() {
+	from := lowerLetters
+	if m.mixed {
+		from = plainChars + "!?#$%&*-_"
+	}
+	m.text = append(m.text, from[m.g.below(len(from))])
 }
 
 func (m *matcher) repeat(re *syntax.Regexp, low, high int) {
@@ -163,7 +298,7 @@ func (m *matcher) class(ranges []rune) {
 		size += int(ranges[i+1]-ranges[i]) + 1
 	}
 	from := plainChars
-	if size >= manyRunes {
+	if size >= manyRunes && !m.mixed {
 		from = lowerLetters
 	}
 	var options []byte

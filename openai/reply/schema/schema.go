@@ -3,7 +3,6 @@ package schema
 import (
 	"bytes"
 	"errors"
-	"regexp"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -16,7 +15,7 @@ type Schema struct {
 	root    *jsonschema.Schema
 	checks  map[*object]*jsonschema.Schema // the validator's view of every schema
 	hard    map[*object]bool               // schemas whose values are checked on the spot
-	regexps map[string]*regexp.Regexp      // by pattern as written
+	regexps map[string]*expression         // by pattern as written
 }
 
 // hardKeywords are those that the choices of flatten and the makers may fail to satisfy.
@@ -47,7 +46,7 @@ func compile(raw []byte) (*Schema, *Error) {
 	}
 	s := &Schema{
 		doc: newDocument(root), checks: map[*object]*jsonschema.Schema{}, hard: map[*object]bool{},
-		regexps: map[string]*regexp.Regexp{},
+		regexps: map[string]*expression{},
 	}
 	if e := s.checkRefs(); e != nil {
 		return nil, e
@@ -102,11 +101,11 @@ func (s *Schema) addRegexp(pattern string) error {
 	if s.regexps[pattern] != nil {
 		return nil
 	}
-	re, err := regexp.Compile(goPattern(pattern))
+	e, err := newExpression(pattern)
 	if err != nil {
 		return err
 	}
-	s.regexps[pattern] = re
+	s.regexps[pattern] = e
 	return nil
 }
 
@@ -126,7 +125,7 @@ func (s *Schema) compileValidators(raw []byte) *Error {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.AssertFormat()
-	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) { return regexp.Compile(goPattern(pattern)) })
+	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) { return newExpression(pattern) })
 	if err := c.AddResource(rootURI, doc); err != nil {
 		return unsupported(nil, "schema", "%v", err)
 	}

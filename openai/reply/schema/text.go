@@ -80,6 +80,9 @@ func (g *generator) text(sp *spec) (any, *Error) {
 // candidate proposes a string; which way, depends on the try.
 func (g *generator) candidate(t *textShape, try int) (string, bool) {
 	ways := len(t.formats) + len(t.patterns)
+	if len(t.patterns) > 1 && try%2 == 1 {
+		return g.joined(t.patterns, t.low, t.high)
+	}
 	switch i := try % max(ways, 1); {
 	case ways == 0 && t.base64:
 		n := 3 * max(1, t.low/4+g.below(4))
