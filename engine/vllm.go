@@ -22,6 +22,8 @@ type vllm struct {
 	ordinal uint64
 
 	preemptions uint64
+	// evictions counts the preemptions since anybody got a token.
+	evictions int
 	// owed is what the running set may still allocate up to its completion, in blocks (TensorRT-LLM's reservation).
 	owed int
 	// capacityBound is the cadence's memory of a queue (spec §7.4).

@@ -26,6 +26,9 @@ func (c *vllm) pass(p *Pass, t turn) (verdict, error) {
 	if err := emit(p); err != nil {
 		return verdict{}, err
 	}
+	if len(p.Outputs) > 0 {
+		c.evictions = 0
+	}
 	p.Outputs = append(p.Outputs, c.now.rejects...)
 	if c.cfg.EmitLoad {
 		c.loadQueued()
@@ -78,6 +81,9 @@ func (c *vllm) scheduleRunning(p *Pass, deferred bool) {
 
 // scheduleWaiting admits from the head of the queue until something does not fit (spec §2.3 step 3).
 func (c *vllm) scheduleWaiting(p *Pass, deferred bool) {
+	if c.circling() {
+		c.giveUp(c.waiting.head)
+	}
 	for !c.now.preempted && len(c.running) < c.cfg.MaxNumSeqs && c.waiting.n > 0 {
 		s := c.waiting.head
 		decision, cached := c.decide(s)
@@ -111,6 +117,25 @@ func (c *vllm) scheduleWaiting(p *Pass, deferred bool) {
 func (c *vllm) reject(s *seq) {
 	why := c.whyRejected(s)
 	c.now.rejects = append(c.now.rejects, Output{Req: s.req, Cached: s.cached, End: Rejected, Why: &why})
+	c.waiting.remove(s)
+	c.retire(s)
+}
+
+// circling says that requests have been evicting each other, without a token for anybody, more often than any load that
+// gets on could: with first-in victims two that do not fit together can do so for ever, where the reference never ends.
+func (c *vllm) circling() bool {
+	return c.evictions > 64+2*(len(c.running)+c.waiting.n) && c.waiting.n > 0
+}
+
+// giveUp ends a waiting request so that the others get on.
+func (c *vllm) giveUp(s *seq) {
+	why := c.whyNever(s)
+	out := Output{Req: s.req, Cached: s.cached, End: Rejected, Why: &why}
+	if s.len > s.prompt {
+		out.End = Failed
+	}
+	c.evictions = 0
+	c.now.rejects = append(c.now.rejects, out)
 	c.waiting.remove(s)
 	c.retire(s)
 }

@@ -137,6 +137,7 @@ func (c *vllm) preempt(p *Pass, s *seq, scheduling bool) {
 	c.release(s)
 	s.computed, s.preempted = 0, true
 	c.preemptions++
+	c.evictions++
 	c.waiting.pushFront(s)
 	c.now.preempted = true
 	if !scheduling || s.stamp != c.now.stamp {
