@@ -18,19 +18,25 @@ func cell(axis []float64, x float64) int {
 // linear interpolates between the points around x and goes on with the end segments outside.
 func linear(axis, values []float64, x float64) float64 {
 	i := cell(axis, x)
-	return mix(values[i], values[i+1], (x-axis[i])/(axis[i+1]-axis[i]))
+	return along(axis[i], values[i], axis[i+1], values[i+1], x)
 }
 
-// bilinear interpolates in the cell around (x, y), values row by row, and goes on with the edge cells outside.
+// bilinear interpolates in the cell around (x, y), values row by row, along x first, and goes on with the edge cells
+// outside.
 func bilinear(xs, ys, values []float64, x, y float64) float64 {
 	i, j := cell(xs, x), cell(ys, y)
-	u, v := (x-xs[i])/(xs[i+1]-xs[i]), (y-ys[j])/(ys[j+1]-ys[j])
 	low, high := values[i*len(ys)+j:], values[(i+1)*len(ys)+j:]
-	return mix(mix(low[0], low[1], v), mix(high[0], high[1], v), u)
+	z0 := along(xs[i], low[0], xs[i+1], high[0], x)
+	z1 := along(xs[i], low[1], xs[i+1], high[1], x)
+	return along(ys[j], z0, ys[j+1], z1, y)
 }
 
-// mix is a + (b−a)·t without fused multiply-add, so that every platform gives the same bits.
-func mix(a, b, t float64) float64 { return a + float64((b-a)*t) }
+// along is the value at x of the line through (x0, v0) and (x1, v1), by its slope: in this order, and without fused
+// multiply-add, it rounds as the reference does.
+func along(x0, v0, x1, v1, x float64) float64 {
+	slope := (v1 - v0) / (x1 - x0)
+	return float64(slope*(x-x0)) + v0
+}
 
 // within reports whether x lies on the axis.
 func within(axis []float64, x float64) bool { return x >= axis[0] && x <= axis[len(axis)-1] }
