@@ -7,18 +7,18 @@ const infinite = maxDepth + 1
 
 type costs map[*object]int
 
-// measure computes all costs. O(schemas × nesting).
+// measure computes all costs. It goes over the schemas from inside out and back, so that chains of references in either
+// order settle in a few rounds.
 func (d *document) measure() costs {
 	c := make(costs, len(d.all))
 	for _, o := range d.all {
 		c[o] = infinite
 	}
-	for changed := true; changed; {
+	for changed, inward := true, false; changed; inward = !inward {
 		changed = false
-		for i := 0; i < len(d.all); i++ { // resolving may register more
-			o := d.all[i]
-			if _, ok := c[o]; !ok {
-				c[o] = infinite
+		for i, o := range d.all {
+			if !inward {
+				o = d.all[len(d.all)-1-i]
 			}
 			if n := d.costOf(o, c); n < c[o] {
 				c[o], changed = n, true
@@ -52,9 +52,7 @@ func (d *document) costOf(o *object, c costs) int {
 	raise := func(n int) { cost = min(max(cost, n), infinite) }
 	for _, k := range []string{"$ref", "$dynamicRef"} {
 		if o.has(k) {
-			if target, err := d.resolve(o, k); err == nil {
-				raise(c.of(target))
-			}
+			raise(c.of(d.resolve(o, k)))
 		}
 	}
 	for _, e := range o.list("allOf") {
@@ -121,7 +119,7 @@ func (d *document) endless(v any, c costs, from *object, keyword string, above m
 	above[o] = true
 	for _, k := range []string{"$ref", "$dynamicRef"} {
 		if o.has(k) {
-			if target, err := d.resolve(o, k); err == nil && c.of(target) >= infinite {
+			if target := d.resolve(o, k); c.of(target) >= infinite {
 				return d.endless(target, c, o, k, above)
 			}
 		}

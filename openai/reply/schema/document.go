@@ -16,6 +16,13 @@ type document struct {
 	anchors   map[string]*object // by URI#anchor, dynamic ones included
 	dynamic   map[string]*object // the outermost of each dynamic anchor, by name
 	all       []*object          // every schema, outer before inner
+	targets   map[reference]any  // what every reference names
+}
+
+// reference is a $ref or $dynamicRef of a schema.
+type reference struct {
+	from    *object
+	keyword string
 }
 
 // Members of a schema that hold schemas: one, a list, or one per name.
@@ -31,6 +38,7 @@ var (
 func newDocument(root any) *document {
 	d := &document{
 		root: root, resources: map[string]*object{}, anchors: map[string]*object{}, dynamic: map[string]*object{},
+		targets: map[reference]any{},
 	}
 	if o, ok := root.(*object); ok {
 		d.resources[rootURI] = o
@@ -95,8 +103,11 @@ func resolveURI(base, ref string) string {
 	return b.ResolveReference(r).String()
 }
 
-// resolve finds the schema that a $ref or $dynamicRef of o names.
-func (d *document) resolve(o *object, keyword string) (any, *Error) {
+// resolve returns the schema that a $ref or $dynamicRef of o names; every one has been found before.
+func (d *document) resolve(o *object, keyword string) any { return d.targets[reference{o, keyword}] }
+
+// find looks for the schema that a $ref or $dynamicRef of o names.
+func (d *document) find(o *object, keyword string) (any, *Error) {
 	ref, ok := o.m[keyword].(string)
 	if !ok {
 		return nil, unsupported(o, keyword, "must be a string")

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	wholeTries = 6    // of the whole value
+	wholeTries = 4    // of the whole value
 	tries      = 24   // of one value with a choice or a check
 	tightDepth = 5    // levels from which on only what is demanded is made
 	tightSize  = 250  // values from which on likewise
-	maxWork    = 6000 // values made in all, failed ones included
+	maxWork    = 4000 // values made in all, failed ones included
 )
 
 // generator makes one value.
@@ -22,7 +22,9 @@ type generator struct {
 	try   int // number of the present value's try
 	base  int // a random number that is constant over the tries of a value
 	size  int // values made
-	work  int // values begun
+	work  int // values begun, and tries of texts
+	chars int // bytes of text written
+	slow  bool
 	hint  string
 }
 

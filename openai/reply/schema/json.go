@@ -2,12 +2,14 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -71,6 +73,9 @@ func parseValue(d *json.Decoder, depth int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n, ok := t.(json.Number); ok && !reasonable(string(n)) {
+		return nil, fmt.Errorf("number %.20s… has more than %d digits", n, maxDigits)
+	}
 	delim, ok := t.(json.Delim)
 	if !ok {
 		return t, nil
@@ -98,12 +103,27 @@ func parseValue(d *json.Decoder, depth int) (any, error) {
 		}
 		v, err := parseValue(d, depth+1)
 		if err != nil {
-			return nil, err
+			return nil, inMember(key.(string), err)
 		}
 		o.set(key.(string), v)
 	}
 	_, err = d.Token()
 	return o, err
+}
+
+// memberError remembers the innermost member that an error is in.
+type memberError struct {
+	member string
+	err    error
+}
+
+func (e *memberError) Error() string { return e.err.Error() }
+
+func inMember(name string, err error) error {
+	if _, ok := err.(*memberError); ok {
+		return err
+	}
+	return &memberError{name, err}
 }
 
 // plain turns a value into what the validator takes: maps for objects.
@@ -203,13 +223,19 @@ func canonical(v any) string {
 	}
 }
 
-// rat reads a number exactly; nil for no number, and for exponents that would take unreasonable space.
+// maxDigits bounds numbers, whose exact arithmetic would else take unreasonable time. Floats need 308 before the point.
+const maxDigits = 400
+
+func reasonable(number string) bool {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	n, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	return len(mantissa) <= maxDigits && err == nil && n <= maxDigits && n >= -maxDigits
+}
+
+// rat reads a number exactly; nil for what is no number.
 func rat(v any) *big.Rat {
 	n, ok := v.(json.Number)
 	if !ok {
-		return nil
-	}
-	if i := strings.IndexAny(string(n), "eE"); i >= 0 && len(n)-i > 5 {
 		return nil
 	}
 	r, ok := new(big.Rat).SetString(string(n))

@@ -54,7 +54,7 @@ func (g *generator) member(sp *spec, name string) (all []any, ok bool) {
 		}
 		if p := o.object("patternProperties"); p != nil {
 			for _, pattern := range p.keys {
-				if re := g.s.regexps[pattern]; re != nil && re.MatchString(name) {
+				if g.matches(pattern, name) {
 					all, mine = append(all, p.m[pattern]), true
 				}
 			}
@@ -228,6 +228,9 @@ func (g *generator) fill(sp *spec, out *object, name string, w want) *Error {
 		return nil
 	}
 	schemas, ok := g.member(sp, name)
+	if g.slow {
+		return unsupported(sp.objects[0], "patternProperties", "takes too long to match")
+	}
 	if !ok && w == optional {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // maxMatchTime bounds the engine that backtracks; it is far more than any honest pattern needs.
-const maxMatchTime = 200 * time.Millisecond
+const maxMatchTime = 50 * time.Millisecond
 
 // expression is a compiled "pattern". Go's engine matches it, in linear time, if it can read it; else, for look-around
 // and back references, one that backtracks.
@@ -51,11 +51,26 @@ func newExpression(pattern string) (*expression, error) {
 
 // MatchString reports whether s has a match. An engine that takes too long has found none.
 func (e *expression) MatchString(s string) bool {
-	if e.linear != nil {
-		return e.linear.MatchString(s)
-	}
-	ok, err := e.full.MatchString(s)
+	ok, err := e.match(s)
 	return ok && err == nil
+}
+
+func (e *expression) match(s string) (bool, error) {
+	if e.linear != nil {
+		return e.linear.MatchString(s), nil
+	}
+	return e.full.MatchString(s)
+}
+
+// matches reports whether s has a match of a pattern of the schema; it notes when that took too long.
+func (g *generator) matches(pattern, s string) bool {
+	e := g.s.regexps[pattern]
+	if e == nil {
+		return false
+	}
+	ok, err := e.match(s)
+	g.slow = g.slow || err != nil
+	return ok
 }
 
 // String is the pattern as written.
@@ -171,9 +186,12 @@ func (g *generator) match(pattern string, low, high int) (string, bool) {
 	}
 	grow := 3 // most repetitions beyond those demanded
 	for range 30 {
-		m := matcher{g: g, mixed: e.full != nil, grow: grow, limit: min(high, longestText)*2 + 64}
+		m := matcher{g: g, mixed: e.full != nil, grow: grow, limit: min(high, longestText) + 1000}
 		m.write(e.tree)
 		n := utf8.RuneCount(m.text)
+		if g.chars += len(m.text) + m.steps; g.chars > maxChars {
+			return "", false
+		}
 		switch {
 		case m.failed || n > high:
 			grow /= 2
@@ -223,12 +241,13 @@ type matcher struct {
 	mixed  bool // any character may be what a look-ahead waits for
 	text   []byte
 	grow   int
-	limit  int
+	limit  int // of the text
+	steps  int
 	failed bool
 }
 
 func (m *matcher) write(re *syntax.Regexp) {
-	if len(m.text) > 4*m.limit {
+	if m.steps++; len(m.text) > 4*m.limit || m.steps > 8*m.limit {
 		m.failed = true
 	}
 	if m.failed {

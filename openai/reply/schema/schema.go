@@ -24,6 +24,9 @@ var hardKeywords = []string{
 	"maxContains", "propertyNames", "$dynamicRef", "patternProperties", "additionalProperties", "format",
 }
 
+// maxSchemas bounds the schemas inside one.
+const maxSchemas = 20_000
+
 // Compile prepares a schema, an object or a boolean. The error is an *Error that names the keyword at fault.
 // O(size × nesting).
 func Compile(raw []byte) (*Schema, error) {
@@ -37,7 +40,12 @@ func Compile(raw []byte) (*Schema, error) {
 func compile(raw []byte) (*Schema, *Error) {
 	root, err := parse(raw)
 	if err != nil {
-		return nil, unsupported(nil, "schema", "no JSON: %v", err)
+		keyword := "schema"
+		var m *memberError
+		if errors.As(err, &m) {
+			keyword = m.member
+		}
+		return nil, unsupported(nil, keyword, "%v", err)
 	}
 	switch root.(type) {
 	case *object, bool:
@@ -47,6 +55,9 @@ func compile(raw []byte) (*Schema, *Error) {
 	s := &Schema{
 		doc: newDocument(root), checks: map[*object]*jsonschema.Schema{}, hard: map[*object]bool{},
 		regexps: map[string]*expression{},
+	}
+	if len(s.doc.all) > maxSchemas {
+		return nil, unsupported(nil, "schema", "%d schemas in one, at most %d are read", len(s.doc.all), maxSchemas)
 	}
 	if e := s.checkRefs(); e != nil {
 		return nil, e
@@ -70,9 +81,11 @@ func (s *Schema) checkRefs() *Error {
 		o := s.doc.all[i]
 		for _, k := range []string{"$ref", "$dynamicRef"} {
 			if o.has(k) {
-				if _, err := s.doc.resolve(o, k); err != nil {
+				target, err := s.doc.find(o, k)
+				if err != nil {
 					return err
 				}
+				s.doc.targets[reference{o, k}] = target
 			}
 		}
 	}

@@ -87,11 +87,7 @@ func (g *generator) flatten(sp *spec, v any, from *object, keyword string) *Erro
 	}
 	for _, k := range []string{"$ref", "$dynamicRef"} {
 		if o.has(k) {
-			target, err := g.s.doc.resolve(o, k)
-			if err != nil {
-				return err
-			}
-			if err := g.flatten(sp, target, o, k); err != nil {
+			if err := g.flatten(sp, g.s.doc.resolve(o, k), o, k); err != nil {
 				return err
 			}
 		}

@@ -37,9 +37,11 @@ func (sp *spec) textShape() textShape {
 }
 
 const (
-	textTries = 80
+	textTries = 60
 	// longestText bounds a string in code points; a longer minLength is refused.
-	longestText = 1 << 20
+	longestText = 1 << 17
+	// maxChars bounds the bytes of all texts tried for one value.
+	maxChars = 1 << 22
 )
 
 // text makes a string: for a format or a pattern if there is one, else words that suit the member's name.
@@ -53,7 +55,12 @@ func (g *generator) text(sp *spec) (any, *Error) {
 	}
 	var short, mismatch bool
 	for try := range textTries {
+		if g.chars > maxChars || g.work > maxWork {
+			break
+		}
+		g.work += try & 1
 		s, ok := g.candidate(&t, try)
+		g.chars += len(s)
 		if !ok {
 			mismatch = true
 			continue
@@ -62,8 +69,11 @@ func (g *generator) text(sp *spec) (any, *Error) {
 			short = true
 			continue
 		}
-		if !slices.ContainsFunc(t.patterns, func(p string) bool { return !g.s.regexps[p].MatchString(s) }) {
+		if !slices.ContainsFunc(t.patterns, func(p string) bool { return !g.matches(p, s) }) {
 			return s, nil
+		}
+		if g.slow {
+			return nil, unsupported(t.patternBy, "pattern", "takes too long to match")
 		}
 		mismatch = true
 	}
