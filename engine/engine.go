@@ -261,9 +261,16 @@ func (g *group) strip(rank int, id RequestID, before, after RankState) {
 	}
 	p := &g.passes[rank]
 	p.Outputs = slices.DeleteFunc(p.Outputs, func(o Output) bool { return o.Req.ID == id })
-	s := &g.shown[rank]
-	s.Running += after.Running - before.Running
-	s.Waiting += after.Waiting - before.Waiting
-	s.ActiveBlocks += after.ActiveBlocks - before.ActiveBlocks
-	s.InactiveBlocks += after.InactiveBlocks - before.InactiveBlocks
+	g.shown[rank].shift(before, after)
+}
+
+// shift applies the change from before to after to a state that was taken at another moment. What is only known at the
+// end of a pass may be part of the change, so the result is kept possible.
+func (s *RankState) shift(before, after RankState) {
+	s.Running = max(0, s.Running+after.Running-before.Running)
+	s.Waiting = max(0, s.Waiting+after.Waiting-before.Waiting)
+	s.Preemptions += after.Preemptions - before.Preemptions
+	s.ActiveBlocks = max(0, s.ActiveBlocks+after.ActiveBlocks-before.ActiveBlocks)
+	s.InactiveBlocks = max(0, s.InactiveBlocks+after.InactiveBlocks-before.InactiveBlocks)
+	s.InactiveBlocks = min(s.InactiveBlocks, s.TotalBlocks-s.ActiveBlocks)
 }

@@ -51,6 +51,7 @@ func (c *vllm) burstNeed(s *seq) int {
 // these are discounted from the need for blocks, since inactive ones are part of what is available.
 func (c *vllm) probe(s *seq) (cached, active int) {
 	size := c.cfg.BlockSize
+	c.hits = c.hits[:0]
 	if c.cfg.EnablePrefixCaching {
 		for i := range s.len / size {
 			b, ok := c.pool.Lookup(c.hash(s, i))

@@ -7,7 +7,11 @@ func (c *vllm) emitBursts(p *Pass) error {
 		c.compact()
 	}
 	width := c.width()
+	before := c.state()
 	reserved, ok := c.reserveBursts(p, width)
+	after := c.state()
+	after.ActiveBlocks -= reserved
+	p.After.shift(before, after) // its evictions belong to the start of the pass
 	ready := c.now.ready
 	if !ok || len(ready) == 0 {
 		return nil
