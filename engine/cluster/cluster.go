@@ -19,12 +19,13 @@ type Config struct {
 
 // worker is what a cluster needs of an engine: the half-steps that let it order one instant over many of them.
 type worker interface {
-	Apply(at engine.Time, in engine.Input) error
+	ResetPrefixCache(at engine.Time) error
 	Submit(at engine.Time, r *engine.Request) error
 	Cancel(at engine.Time, id engine.RequestID, sink engine.Sink) bool
 	Complete(to engine.Time, sink engine.Sink)
 	Drive(at engine.Time, sink engine.Sink) error
 	Next() (engine.Time, bool)
+	Snapshot() engine.Snapshot
 }
 
 // Cluster is N workers on one timeline. Build it with [New].

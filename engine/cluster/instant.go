@@ -87,7 +87,7 @@ func (c *Cluster) enter(at engine.Time, in engine.Input, sink engine.Sink) error
 		}
 	case engine.ResetPrefixCache:
 		for i, w := range c.workers {
-			if err := w.Apply(at, in); err != nil {
+			if err := w.ResetPrefixCache(at); err != nil {
 				return fmt.Errorf("worker %d: %w", i, err)
 			}
 			c.touch(int32(i))
