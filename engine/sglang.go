@@ -43,6 +43,13 @@ type sglangCore struct {
 	preemptions uint64
 	// decoded says whether the last pass had anything to decode.
 	decoded bool
+	// headFirst keeps the order of the queue for one pass, decodeOnly keeps new requests out until a token comes out;
+	// barren counts passes that only took pages back (see unblock and watch).
+	headFirst, decodeOnly bool
+	barren                int
+	// repeats counts the passes without effect at the instant repeatAt.
+	repeats  int
+	repeatAt Time
 
 	plan plannedRun
 

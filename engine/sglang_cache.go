@@ -85,8 +85,8 @@ func (c *sglangCore) freePages(s *sglSeq, from, to int) {
 		return
 	}
 	c.pool.Give(to - from)
-	if c.cache != nil {
-		c.cache.forget(s.seqs[min(from, s.announced):min(to, s.announced)])
+	if to = min(to, s.announced); c.cache != nil && from < to {
+		c.cache.forget(s.seqs[from:to])
 	}
 }
 

@@ -129,10 +129,10 @@ func (s *scenario) config() (cfg Config, model StepModel, ok bool) {
 
 // play runs the scenario and returns the rows in the order of the reference's file.
 func (s *scenario) play(cfg Config, model StepModel) []goldenRow {
-	w := newWorld(cfg, model)
+	w := newWorld(cfg, model, newSGLang)
 	var arrivals []arrival
 	for i, r := range s.Trace {
-		arrivals = append(arrivals, arrival{Time(math.Round(r.Timestamp * 1e6)), &Request{
+		arrivals = append(arrivals, arrival{at: Time(math.Round(r.Timestamp * 1e6)), req: &Request{
 			ID: RequestID(i), PromptTokens: r.Input, MaxOutput: r.Output, Rank: i % max(1, cfg.DPSize),
 			Content: traceContent{r.IDs, s.Args.BlockSize, r.Input},
 		}})

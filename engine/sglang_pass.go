@@ -8,8 +8,11 @@ func (c *sglangCore) pass(p *Pass, t turn) (verdict, error) {
 		c.cache.reuse()
 	}
 	c.rejectOverlong()
-	c.applyPolicy()
-	if !t.deferPrefill {
+	if !c.headFirst {
+		c.applyPolicy()
+	}
+	c.headFirst = false
+	if !t.deferPrefill && !c.decodeOnly {
 		c.formBatch(p)
 	}
 	if err := c.timePrefill(p); err != nil {
@@ -38,17 +41,28 @@ func (c *sglangCore) pass(p *Pass, t turn) (verdict, error) {
 	c.reportRejected(p)
 	v := verdict{
 		effect:    p.ScheduledTokens > 0 || len(p.Admitted)+len(p.Preempted)+len(p.Outputs) > 0,
-		retry:     c.ratio != before,
 		prefilled: p.PromptTokens > 0,
 	}
+	v.retry = c.mayRepeat(p, v.effect) && c.ratio != before
 	if !v.effect && !v.retry && !t.deferPrefill {
-		v.effect = c.unblock(p)
+		v.effect, v.retry = c.unblock(p)
 	}
+	c.watch(p)
 	if c.cache != nil {
 		p.Events = c.cache.take(p.Events)
 	}
 	c.observeQueue(p)
 	return v, nil
+}
+
+// mayRepeat counts the passes without effect at one instant; the reference gives up after so many repeats.
+func (c *sglangCore) mayRepeat(p *Pass, effect bool) bool {
+	if effect || p.Start != c.repeatAt {
+		c.repeats = 0
+	}
+	c.repeatAt = p.Start
+	c.repeats++
+	return c.repeats <= maxRetries
 }
 
 // settle implements core: a rank whose round was idle only because of the cadence starts anew with its estimate

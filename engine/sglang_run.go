@@ -117,7 +117,9 @@ func (c *sglangCore) commit(n int, r *Run) {
 		c.finish(s)
 		c.forget(s)
 	}
-	c.decoded = true
+	if n > 0 {
+		c.decoded, c.barren, c.decodeOnly = true, 0, false
+	}
 	r.After = c.state()
 }
 

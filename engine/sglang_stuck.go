@@ -1,23 +1,62 @@
 package engine
 
-// Where the reference hangs (spec engine-core §4.4, §4.6), this core first lets go of half-computed prompts, then ends
-// the request that stands in the way.
+// Where the reference hangs (spec engine-core §4.4, §4.6), this core first takes back pages from half-computed prompts,
+// then ends the request that stands in the way. Everything here starts only when the reference's rules lead nowhere.
 
-// unblock is asked when nothing moves any more: chunked prompts that are not next in line, or that stand in the way of
-// the only running request, give back their pages and start again. It reports whether there was one.
-func (c *sglangCore) unblock(p *Pass) bool {
-	from := 1
-	if len(c.running) > 0 {
-		from = 0
+// barrenPasses is how many passes beyond one per request may retract without a single token coming out before admission
+// stops until one does.
+const barrenPasses = 64
+
+// watch looks for requests that drive each other out for ever: admitted, retracted before anybody got a token, and again.
+// When that goes on for too long, the running ones go first until one of them gets a token or proves unable to grow.
+func (c *sglangCore) watch(p *Pass) {
+	if len(p.Outputs) > 0 {
+		c.barren, c.decodeOnly = 0, false
+		return
 	}
-	freed := false
-	for i := from; i < c.waiting.len(); i++ {
-		if s := c.waiting.at(i); s.materialized > 0 {
-			c.retract(p, s)
-			freed = true
+	if len(p.Preempted) > 0 {
+		if c.barren++; c.barren > len(c.byID)+barrenPasses && len(c.running) > 0 {
+			c.decodeOnly = true
 		}
 	}
-	return freed
+}
+
+// unblock is asked when nothing moves any more. If only a request that cannot grow is running, half-computed prompts give
+// back their pages and stay out until it has got a token. If nothing is running, the oldest of these goes first and the
+// others give back theirs. It reports whether the next pass can be different.
+func (c *sglangCore) unblock(p *Pass) (effect, retry bool) {
+	var first *sglSeq
+	if len(c.running) == 0 {
+		first = c.oldestHolder()
+	}
+	for i := range c.waiting.len() {
+		if s := c.waiting.at(i); s.materialized > 0 && s != first {
+			c.retract(p, s)
+			effect = true
+		}
+	}
+	switch {
+	case len(c.running) > 0:
+		c.decodeOnly = effect
+	case first != nil && c.waiting.at(0) != first:
+		c.waiting.remove(first)
+		c.waiting.pushFront(first)
+		retry = true
+		c.headFirst = true
+	case effect:
+		c.headFirst = true
+	}
+	return effect, retry
+}
+
+// oldestHolder returns the waiting request that owns pages and came first.
+func (c *sglangCore) oldestHolder() (oldest *sglSeq) {
+	for i := range c.waiting.len() {
+		if s := c.waiting.at(i); s.materialized > 0 && (oldest == nil || s.owner < oldest.owner) {
+			oldest = s
+		}
+	}
+	return oldest
 }
 
 // stuck implements core.
@@ -39,6 +78,7 @@ func (c *sglangCore) stuck() (Output, bool) {
 	default:
 		return Output{}, false
 	}
+	c.barren, c.decodeOnly = 0, false
 	out := Output{Req: s.req, Cached: s.reused, End: Failed, Why: why}
 	if s.output() == 0 {
 		out.End = Rejected

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"math"
 	"sort"
 	"time"
@@ -68,10 +69,11 @@ func (t traceContent) Local(i, size int) (kv.LocalHash, bool) {
 	return kv.LocalHash(h), true
 }
 
-// arrival is a request and when it comes.
+// arrival is a request and when it comes, or the cancellation of one, or (neither) a reset of the prefix cache.
 type arrival struct {
-	at  Time
-	req *Request
+	at     Time
+	req    *Request
+	cancel *Request
 }
 
 // record is what the world heard of one request.
@@ -100,15 +102,10 @@ type world struct {
 	p       Pass
 }
 
-func newWorld(cfg Config, model StepModel) *world {
+func newWorld(cfg Config, model StepModel, make func(Config, int, StepModel) core) *world {
 	w := &world{interval: cfg.PrefillDecodeInterval, runs: cfg.Runs, records: map[*Request]*record{}}
-	ranks := max(1, cfg.DPSize)
-	if ranks > 1 {
-		cfg.SGLang.ChunkedPrefillSize /= ranks
-		cfg.SGLang.ScheduleConservativeness *= 0.3
-	}
-	for r := range ranks {
-		w.cores = append(w.cores, newSGLang(cfg, r, model))
+	for r := range max(1, cfg.DPSize) {
+		w.cores = append(w.cores, make(cfg.perRank(), r, model))
 	}
 	return w
 }
@@ -119,7 +116,7 @@ func (w *world) play(arrivals []arrival) {
 	w.backlog = arrivals
 	for w.err == nil {
 		for len(w.backlog) > 0 && w.backlog[0].at <= w.now {
-			w.submit(w.backlog[0].req)
+			w.submit(w.backlog[0])
 			w.backlog = w.backlog[1:]
 		}
 		switch {
@@ -136,9 +133,20 @@ func (w *world) play(arrivals []arrival) {
 	}
 }
 
-func (w *world) submit(r *Request) {
-	w.records[r] = &record{admit: -1, first: -1, last: -1}
-	w.cores[max(0, r.Rank)].submit(r)
+func (w *world) submit(a arrival) {
+	switch {
+	case a.req != nil:
+		w.records[a.req] = &record{admit: -1, first: -1, last: -1}
+		w.cores[max(0, a.req.Rank)].submit(a.req)
+	case a.cancel != nil:
+		if w.cores[max(0, a.cancel.Rank)].cancel(a.cancel.ID) {
+			w.output(Output{Req: a.cancel, End: Cancelled})
+		}
+	default:
+		for _, c := range w.cores {
+			c.resetPrefixCache()
+		}
+	}
 }
 
 func (w *world) busy() bool {
@@ -161,7 +169,10 @@ func (w *world) round() {
 	if w.runs && len(w.cores) == 1 && w.run() {
 		return
 	}
-	w.rounds++
+	if w.rounds++; w.rounds > 50_000 {
+		w.err = errors.New("this load never ends")
+		return
+	}
 	deferred := w.countdown > 0
 	var passes []*Pass
 	var total verdict
@@ -240,7 +251,7 @@ func (w *world) output(o Output) {
 	r.end, r.how, r.why = w.now, o.End, o.Why
 	if w.closed != nil {
 		if next := w.closed(o.Req); next != nil {
-			w.backlog = append([]arrival{{w.now, next}}, w.backlog...)
+			w.backlog = append([]arrival{{at: w.now, req: next}}, w.backlog...)
 		}
 	}
 }
@@ -258,7 +269,7 @@ func (w *world) run() bool {
 		if a.at > ends[n-1] {
 			break
 		}
-		if !c.holds(a.req) {
+		if a.req == nil || !c.holds(a.req) {
 			n = min(n, 1+sort.Search(len(ends), func(i int) bool { return ends[i] >= a.at }))
 			break
 		}
