@@ -64,6 +64,15 @@ func (a *answer) cancel(n int) {
 	}
 }
 
+// cancelOpen gives back what was still running when the answer ended: choices beside one that failed.
+func (a *answer) cancelOpen() {
+	for i := range a.runs {
+		if a.runs[i].last.End == Open {
+			a.runs[i].ticket.Cancel()
+		}
+	}
+}
+
 // wake queues v, which is the visitor around a. It never blocks.
 func (a *answer) wake(v visitor) {
 	if a.queued.Swap(true) {
@@ -149,9 +158,7 @@ func (w *whole) wait(ctx context.Context) bool {
 	for {
 		select {
 		case <-w.done:
-			if w.failed != nil {
-				w.cancel(len(w.runs))
-			}
+			w.cancelOpen()
 			return true
 		case <-w.own:
 			w.visit(nil)

@@ -36,7 +36,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	if r.ContentLength > 0 {
 		buf.Grow(int(min(r.ContentLength, 1<<20)) + bytes.MinRead)
 	}
-	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	_, err := buf.ReadFrom(http.MaxBytesReader(unwrap(w), r.Body, limit))
 	if err == nil {
 		return buf.Bytes(), nil
 	}

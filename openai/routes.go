@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"math"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -55,6 +56,7 @@ func (s *Server) around(c *gin.Context) {
 	h.Set("X-Request-Id", s.requestID(c.Request))
 	h.Set("Openai-Version", "2020-10-01")
 	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", "*")
 	c.Set(keyStart, start)
 	defer func() {
 		if p := recover(); p != nil {
@@ -159,7 +161,7 @@ func preflight(c *gin.Context) {
 // refuse writes an error as the whole answer.
 func (s *Server) refuse(c *gin.Context, e *APIError) {
 	if e.RetryAfter > 0 {
-		c.Writer.Header().Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
+		c.Writer.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 	s.writeJSON(c, e.Status, e.body(s.opts.Dialect))
 }

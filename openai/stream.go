@@ -95,9 +95,7 @@ func (s *stream) serve(ctx context.Context) bool {
 	for {
 		select {
 		case <-s.done:
-			if s.failed != nil || s.broken {
-				s.cancel(len(s.runs))
-			}
+			s.cancelOpen()
 			if !s.deadline.IsZero() {
 				_ = s.rc.SetWriteDeadline(time.Time{})
 			}

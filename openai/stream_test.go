@@ -238,6 +238,27 @@ func TestFailsInBand(t *testing.T) {
 	}
 }
 
+// TestFailureCancelsTheOthers: when one choice fails, the slots of its neighbours are freed.
+func TestFailureCancelsTheOthers(t *testing.T) {
+	for _, body := range []string{withField(`"n":3`), withField(`"n":3,"stream":true`)} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &pacer{gap: time.Millisecond, spoil: func(j Job, p *Progress) {
+				if p.Tokens == 3 && j.OutputTokens == 101 {
+					p.End, p.Why = Failed, "broke"
+				}
+			}}
+			r := newRig(t, Options{}, p, words{choice: func(i, _ int) Choice { return wordChoice(100+i, "stop") }})
+			if _, got := r.ask(t, chatPath, body); !strings.Contains(got, "broke") {
+				t.Errorf("answer %s", got)
+			}
+			synctest.Wait()
+			if p.openTickets() != 0 || p.cancelled != 2 {
+				t.Errorf("%d tickets open, %d cancelled", p.openTickets(), p.cancelled)
+			}
+		})
+	}
+}
+
 func TestSubmitRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pacer{refuse: &APIError{Status: 429, Type: "requests", Code: "rate_limit_exceeded", Message: "slow down", RetryAfter: 2 * time.Second}}
