@@ -251,7 +251,7 @@ func (w *world) output(o Output) {
 	r.end, r.how, r.why = w.now, o.End, o.Why
 	if w.closed != nil {
 		if next := w.closed(o.Req); next != nil {
-			w.backlog = append([]arrival{{at: w.now, req: next}}, w.backlog...)
+			w.backlog = append(w.backlog, arrival{at: w.now, req: next}) // a closed loop has no others
 		}
 	}
 }
