@@ -1,0 +1,15 @@
+package kv
+
+import "slices"
+
+// Resident appends the hash of every cached block to dst, ascending. O(blocks log blocks): for looking, not for serving.
+func (p *Pool) Resident(dst []SequenceHash) []SequenceHash {
+	from := len(dst)
+	for i := range p.blocks {
+		if p.blocks[i].kind() == primary {
+			dst = append(dst, p.blocks[i].hash)
+		}
+	}
+	slices.Sort(dst[from:])
+	return dst
+}
