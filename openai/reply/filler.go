@@ -17,6 +17,7 @@ type Filler struct {
 	start    [classStop + 1][]word // capitalised, at the start of a paragraph: no space in front
 	upper    [classStop + 1][]word // capitalised, after a full stop
 	breaks   word                  // a full stop and an empty line, one token
+	pool     []word                // words that are all different: alternatives for Probs
 	patterns []pattern
 	byLength [len(sentences)][2]int // patterns[byLength[n][0]:byLength[n][1]] have n tokens
 }
@@ -55,6 +56,7 @@ func NewFiller(e *tokenize.Encoding) (*Filler, error) {
 	f.words[classComma] = []word{one(",")}
 	f.words[classStop] = []word{one(".")}
 	f.breaks = one(".\n\n")
+	f.fillPool()
 	for n, list := range sentences {
 		f.byLength[n][0] = len(f.patterns)
 		for _, s := range list {
@@ -67,6 +69,20 @@ func NewFiller(e *tokenize.Encoding) (*Filler, error) {
 		f.byLength[n][1] = len(f.patterns)
 	}
 	return f, err
+}
+
+// fillPool collects the pool; a prime number of words has no stride that misses some.
+func (f *Filler) fillPool() {
+	const size = 211
+	seen := map[uint32]bool{}
+	for _, class := range [...]int{classNoun, classAdj, classTrans} {
+		for _, w := range f.words[class] {
+			if len(f.pool) < size && !seen[w.id] {
+				seen[w.id] = true
+				f.pool = append(f.pool, w)
+			}
+		}
+	}
 }
 
 // text is what an answer says so far.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"fakellm/internal/rng"
+	"fakellm/openai/reply/schema"
 	"fakellm/tokenize"
 )
 
@@ -30,8 +31,9 @@ type Plan struct {
 	FinishReason string
 	// StopString is the stop string that ended the answer, or empty.
 	StopString string
-	// Reasoning is the number of tokens in segments of kind Reasoning.
-	Reasoning int
+	// Reasoning is the number of tokens in segments of kind Reasoning; Accepted that of tokens that the client's
+	// prediction held.
+	Reasoning, Accepted int
 }
 
 // Piece returns what token i adds to the text, possibly nothing.
@@ -59,6 +61,7 @@ const (
 	Content Kind = iota
 	Reasoning
 	ToolCall
+	Refusal
 )
 
 // Limits bound the length of an answer, in tokens.
@@ -108,6 +111,24 @@ type Request struct {
 	KeepStop bool
 	// User is the last user message, which the echo mode repeats.
 	User string
+
+	// The rest is for Answer; Plan does not look at it.
+
+	// Tools on offer, and which of them may or must be called.
+	Tools  []Tool
+	Choice ToolChoice
+	// Parallel allows more than one call in an answer.
+	Parallel bool
+	// ToolRounds is how many rounds of tool results the conversation ends with.
+	ToolRounds int
+	// Format is the form that an answer in text must have.
+	Format Format
+	// Effort is how much to think first: none, minimal, low, medium, high, xhigh or max. Empty is none.
+	Effort string
+	// Prediction is the text that the client expects; it becomes the answer.
+	Prediction string
+	// Compile, if set, replaces schema.Compile, for callers that keep compiled schemas.
+	Compile func(raw []byte) (*schema.Schema, error)
 }
 
 // Planner plans answers in one encoding. It never changes and is safe for concurrent use.
@@ -141,7 +162,7 @@ func (p *Planner) Plan(r *Request) *Plan {
 	var t text
 	finish := p.say(&t, r, seed, r.Limits)
 	plan := &Plan{IDs: t.ids, Text: string(t.text), Ends: t.ends, FinishReason: finish}
-	plan.applyStop(r, 0)
+	plan.applyStop(r, 0, len(t.ids))
 	return plan
 }
 

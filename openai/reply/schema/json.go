@@ -131,8 +131,8 @@ func plain(v any) any {
 	switch v := v.(type) {
 	case *object:
 		m := make(map[string]any, len(v.m))
-		for k, e := range v.m {
-			m[k] = plain(e)
+		for _, k := range v.keys {
+			m[k] = plain(v.m[k])
 		}
 		return m
 	case []any:

@@ -39,9 +39,9 @@ func (sp *spec) textShape() textShape {
 const (
 	textTries = 60
 	// longestText bounds a string in code points; a longer minLength is refused.
-	longestText = 1 << 17
+	longestText = 1 << 16
 	// maxChars bounds the bytes of all texts tried for one value.
-	maxChars = 1 << 22
+	maxChars = 1 << 21
 )
 
 // text makes a string: for a format or a pattern if there is one, else words that suit the member's name.
