@@ -1,0 +1,259 @@
+package limit
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Quota is what one key may use. 0 is no limit.
+type Quota struct {
+	// RPM are requests, TPM tokens (prompt and completion) per minute. A full minute's worth may come at once.
+	RPM, TPM int64
+}
+
+// Config of a Limiter. The zero value limits nothing.
+type Config struct {
+	// Default is the quota of keys that Keys does not name; requests without a key count as the key "".
+	Default Quota
+	Keys    map[string]Quota
+	// MaxKeys bounds the keys that are told apart (0: 10,000). When it is reached the key unused for longest is forgotten
+	// if its buckets are full again; otherwise new keys share one bucket, so that inventing keys gains nothing.
+	MaxKeys int
+}
+
+// Validate returns every problem, each naming its field and value. Keys are named by their number, never by their text.
+func (c Config) Validate() []error {
+	var errs []error
+	check := func(field string, n int64) {
+		if n < 0 || n > maxPerMinute {
+			errs = append(errs, fmt.Errorf("%s: %d is not from 0 to %d", field, n, int64(maxPerMinute)))
+		}
+	}
+	check("rpm", c.Default.RPM)
+	check("tpm", c.Default.TPM)
+	for i, k := range slices.Sorted(maps.Keys(c.Keys)) {
+		check(fmt.Sprintf("keys[%d].rpm", i), c.Keys[k].RPM)
+		check(fmt.Sprintf("keys[%d].tpm", i), c.Keys[k].TPM)
+	}
+	if c.MaxKeys < 0 {
+		errs = append(errs, fmt.Errorf("max_keys: %d is negative", c.MaxKeys))
+	}
+	return errs
+}
+
+// digest stands for a key, so that memory holds no secret and no long text.
+type digest [sha256.Size]byte
+
+// Limiter keeps the buckets. It is safe for concurrent use; make one with New.
+type Limiter struct {
+	cfg    Config
+	quotas map[digest]Quota
+
+	mu      sync.Mutex
+	entries map[digest]*entry
+	// oldest and newest are the ends of the list by last use.
+	oldest, newest *entry
+	// shared serves keys that find no room.
+	shared *entry
+}
+
+type entry struct {
+	key              digest
+	requests, tokens bucket
+	prev, next       *entry
+}
+
+// New checks the config and returns every problem.
+func New(cfg Config) (*Limiter, error) {
+	if errs := cfg.Validate(); len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	cfg.MaxKeys = cmp.Or(cfg.MaxKeys, 10_000)
+	l := &Limiter{cfg: cfg, quotas: make(map[digest]Quota, len(cfg.Keys)), entries: make(map[digest]*entry)}
+	for k, q := range cfg.Keys {
+		l.quotas[sha256.Sum256([]byte(k))] = q
+	}
+	return l, nil
+}
+
+// Kind names a bucket as OpenAI does.
+type Kind string
+
+// The buckets. None means that nothing stood in the way.
+const (
+	None     Kind = ""
+	Requests Kind = "requests"
+	Tokens   Kind = "tokens"
+)
+
+// State is one bucket. A Limit of 0 is no limit; Remaining is never negative; Reset is the time until it is full.
+type State struct {
+	Limit, Remaining int64
+	Reset            time.Duration
+}
+
+// Decision is what Admit decided. The zero value admits without limits.
+type Decision struct {
+	// Violated names the bucket that refused, None when admitted.
+	Violated Kind
+	// RetryAfter is exactly how long a refused client must wait if nobody else uses its key. TooLarge says that waiting
+	// is no use: the request alone is larger than the limit.
+	RetryAfter time.Duration
+	TooLarge   bool
+	// Requests and Tokens are the buckets after the decision; Estimate is what was taken from Tokens.
+	Requests, Tokens State
+	Estimate         int64
+}
+
+// OK reports whether the request may go on.
+func (d Decision) OK() bool { return d.Violated == None }
+
+// Admit asks for one request of estimate tokens (prompt plus the most it may answer). A refusal takes nothing. O(1).
+func (l *Limiter) Admit(now time.Time, key string, estimate int64) Decision {
+	// One above the largest limit is too large for every limit.
+	estimate = min(max(estimate, 0), maxPerMinute+1)
+	d := Decision{Estimate: estimate}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.entry(sha256.Sum256([]byte(key)), now.UnixNano())
+	if e == nil {
+		return d
+	}
+	req, tok := &e.requests, &e.tokens
+	switch {
+	case tok.perMinute > 0 && estimate > tok.perMinute:
+		d.Violated, d.TooLarge = Tokens, true
+	case req.perMinute > 0 && req.until(1) > 0:
+		d.Violated, d.RetryAfter = Requests, req.until(1)
+	case tok.perMinute > 0 && tok.until(estimate) > 0:
+		d.Violated, d.RetryAfter = Tokens, tok.until(estimate)
+	}
+	if !d.OK() && !d.TooLarge && tok.perMinute > 0 {
+		d.RetryAfter = max(d.RetryAfter, tok.until(estimate))
+	}
+	if d.OK() {
+		if req.perMinute > 0 {
+			req.take(1)
+		}
+		if tok.perMinute > 0 {
+			tok.take(estimate)
+		}
+	}
+	d.Requests, d.Tokens = req.shown(), tok.shown()
+	return d
+}
+
+// shown is the state of a bucket, or nothing when it has no limit.
+func (b *bucket) shown() State {
+	if b.perMinute == 0 {
+		return State{}
+	}
+	return b.state()
+}
+
+// Settle replaces the estimate of an admitted request by what it really used: what was not used comes back, what was
+// used beyond it is owed. Call it once. O(1).
+func (l *Limiter) Settle(now time.Time, key string, d Decision, used int64) {
+	used = min(max(used, 0), maxPerMinute)
+	if !d.OK() || used == d.Estimate {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.entry(sha256.Sum256([]byte(key)), now.UnixNano()); e != nil && e.tokens.perMinute > 0 {
+		e.tokens.take(used - d.Estimate)
+	}
+}
+
+// Keys is the number of keys that are told apart now.
+func (l *Limiter) Keys() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.entries)
+}
+
+// Reset fills every bucket.
+func (l *Limiter) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.entries)
+	l.oldest, l.newest, l.shared = nil, nil, nil
+}
+
+// entry returns the refilled buckets of a key, nil when it has no limit. mu is held.
+func (l *Limiter) entry(key digest, now int64) *entry {
+	q, named := l.quotas[key]
+	if !named {
+		q = l.cfg.Default
+	}
+	if q == (Quota{}) {
+		return nil
+	}
+	e, ok := l.entries[key]
+	switch {
+	case ok:
+		l.unlink(e)
+	case len(l.entries) >= l.cfg.MaxKeys && !l.forgetOldest(now) && !named:
+		if l.shared == nil {
+			l.shared = &entry{requests: newBucket(q.RPM, now), tokens: newBucket(q.TPM, now)}
+		}
+		l.shared.refill(now)
+		return l.shared
+	default:
+		e = &entry{key: key, requests: newBucket(q.RPM, now), tokens: newBucket(q.TPM, now)}
+		l.entries[key] = e
+	}
+	e.refill(now)
+	e.prev, e.next = l.newest, nil
+	if l.newest != nil {
+		l.newest.next = e
+	} else {
+		l.oldest = e
+	}
+	l.newest = e
+	return e
+}
+
+// refill brings both buckets forward.
+func (e *entry) refill(now int64) {
+	for _, b := range []*bucket{&e.requests, &e.tokens} {
+		if b.perMinute > 0 {
+			b.refill(now)
+		}
+	}
+}
+
+// full reports whether forgetting the entry would change nothing.
+func (e *entry) full() bool {
+	return e.requests.units >= e.requests.perMinute && e.tokens.units >= e.tokens.perMinute
+}
+
+// forgetOldest makes room if the key unused for longest has full buckets.
+func (l *Limiter) forgetOldest(now int64) bool {
+	e := l.oldest
+	if e.refill(now); !e.full() {
+		return false
+	}
+	l.unlink(e)
+	delete(l.entries, e.key)
+	return true
+}
+
+func (l *Limiter) unlink(e *entry) {
+	if e.prev != nil {
+		e.prev.next = e.next
+	} else {
+		l.oldest = e.next
+	}
+	if e.next != nil {
+		e.next.prev = e.prev
+	} else {
+		l.newest = e.prev
+	}
+}
