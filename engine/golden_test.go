@@ -31,8 +31,8 @@ func TestGoldens(t *testing.T) {
 			}
 			for _, runs := range []bool{false, true} {
 				g, err := enginetest.ParseGolden(text)
-				if err != nil {
-					t.Skip(err)
+				if err != nil || len(g.Want) == 0 {
+					t.Skip("not a plain load: ", err)
 				}
 				got, rec, err := g.Answers(runs)
 				if err != nil {

@@ -125,7 +125,7 @@ func ParseGolden(text []byte) (*Golden, error) {
 	if launch.Engine.Timing.Type != "" && launch.Engine.Timing.Type != "fixed" {
 		return nil, fmt.Errorf("timing model %s", launch.Engine.Timing.Type)
 	}
-	if len(g.Rows) == 0 || len(g.Want) == 0 || g.Rows[0].Session != "" || g.Workers > 1 && g.Concurrency > 0 {
+	if len(g.Rows) == 0 || g.Rows[0].Session != "" || g.Workers > 1 && g.Concurrency > 0 {
 		return nil, fmt.Errorf("not a plain load")
 	}
 	g.configure(launch.Engine, launch.Ranks, block)

@@ -3,6 +3,7 @@
 package enginetest
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -60,4 +61,17 @@ func Nanos(seconds float64) time.Duration {
 		whole++
 	}
 	return time.Duration(whole)
+}
+
+// Broken cannot time anything.
+type Broken struct{}
+
+// Prefill implements engine.StepModel.
+func (Broken) Prefill(engine.PrefillBatch) (time.Duration, error) {
+	return 0, errors.New("no such shape")
+}
+
+// Decode implements engine.StepModel.
+func (Broken) Decode(engine.DecodeBatch) (time.Duration, error) {
+	return 0, errors.New("no such shape")
 }

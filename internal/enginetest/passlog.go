@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"fakellm/engine"
@@ -11,8 +12,10 @@ import (
 // PassLog is a Sink that writes what it hears as lines, one per pass or departure, so that two machines can be compared.
 type PassLog struct {
 	Lines []string
-	// Began counts the starts of passes, which must equal the ends.
+	// Starts and Ends count the two sides of passes, which must be equal.
 	Starts, Ends int
+	// Unit divides instants in the lines; 0 for nanoseconds.
+	Unit engine.Time
 }
 
 // Began implements engine.Sink.
@@ -21,7 +24,7 @@ func (l *PassLog) Began(*engine.Pass) { l.Starts++ }
 // Ended implements engine.Sink.
 func (l *PassLog) Ended(p *engine.Pass) {
 	l.Ends++
-	l.Lines = append(l.Lines, FormatPass(p))
+	l.Lines = append(l.Lines, FormatPass(p, l.Unit))
 	if n := len(l.Lines); n > tooMany {
 		panic("no end: " + strings.Join(l.Lines[n-8:], "\n"))
 	}
@@ -32,13 +35,36 @@ const tooMany = 20000
 
 // Left implements engine.Sink.
 func (l *PassLog) Left(d engine.Departure) {
-	l.Lines = append(l.Lines, fmt.Sprintf("%d left %s", d.At, formatOutput(d.Output)))
+	l.Lines = append(l.Lines, fmt.Sprintf("%s left %s", stamp(d.At, l.Unit), formatOutput(d.Output)))
 }
 
-// FormatPass writes everything about a pass that a scheduler decides.
-func FormatPass(p *engine.Pass) string {
+// Ran implements engine.RunSink.
+func (l *PassLog) Ran(r *engine.Run) {
+	line := fmt.Sprintf("%s-%s run of %d passes:", stamp(r.Start, l.Unit), stamp(r.Ends[len(r.Ends)-1], l.Unit), len(r.Ends))
+	for _, req := range r.Requests {
+		line += fmt.Sprintf(" %d", req.ID)
+	}
+	for _, o := range r.Outputs {
+		line += " " + formatOutput(o)
+	}
+	l.Lines = append(l.Lines, line)
+}
+
+// stamp writes an instant in units.
+func stamp(t, unit engine.Time) string {
+	if unit == 0 {
+		return strconv.FormatInt(int64(t), 10)
+	}
+	return strconv.FormatFloat(float64(t)/float64(unit), 'g', -1, 64)
+}
+
+// FormatPass writes everything about a pass that a scheduler decides. Instants are divided by unit; 0 for nanoseconds.
+func FormatPass(p *engine.Pass, unit engine.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d-%d", p.Start, p.End)
+	if p.Worker > 0 || p.Rank > 0 {
+		fmt.Fprintf(&b, "rank %d.%d ", p.Worker, p.Rank)
+	}
+	fmt.Fprintf(&b, "%s-%s", stamp(p.Start, unit), stamp(p.End, unit))
 	if p.Prefill.Requests > 0 {
 		fmt.Fprintf(&b, " prefill(%d,%d,%d)", p.Prefill.Requests, p.Prefill.MeanISL, p.Prefill.MeanPrefix)
 	}
@@ -59,12 +85,20 @@ func FormatPass(p *engine.Pass) string {
 	for _, o := range p.Outputs {
 		fmt.Fprintf(&b, " %s", formatOutput(o))
 	}
-	fmt.Fprintf(&b, " accepted %d/%d", p.Accepted, p.Forwards)
+	if p.Forwards > 0 {
+		fmt.Fprintf(&b, " accepted %d/%d", p.Accepted, p.Forwards)
+	}
 	for _, e := range p.Events {
 		fmt.Fprintf(&b, " %s", formatEvent(e))
 	}
 	fmt.Fprintf(&b, " after run %d wait %d active %d inactive %d preempted %d",
 		p.After.Running, p.After.Waiting, p.After.ActiveBlocks, p.After.InactiveBlocks, p.After.Preemptions)
+	if l := p.Load; l != nil {
+		fmt.Fprintf(&b, " load prefill %d/%d/%d var %g decode %d/%d var %g queued prefill %d/%d var %g decode %d/%d var %g",
+			l.PrefillRequests, l.PrefillTokens, l.PrefillKVTokens, l.PrefillVar, l.DecodeRequests, l.DecodeKVTokens, l.DecodeVar,
+			l.QueuedPrefillRequests, l.QueuedPrefillTokens, l.QueuedPrefillVar,
+			l.QueuedDecodeRequests, l.QueuedDecodeKVTokens, l.QueuedDecodeVar)
+	}
 	return b.String()
 }
 

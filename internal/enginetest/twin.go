@@ -89,7 +89,7 @@ func (t *Twin) land() {
 		Running: len(t.running), Waiting: len(t.waiting), ActiveBlocks: t.pool.active(),
 		InactiveBlocks: len(t.pool.idle), Preemptions: t.preemptions,
 	}
-	t.Lines = append(t.Lines, FormatPass(p))
+	t.Lines = append(t.Lines, FormatPass(p, 0))
 }
 
 func (t *Twin) apply(in engine.Input) {
