@@ -27,6 +27,10 @@ func (s *Server) chat(c *gin.Context) {
 		s.refuse(c, asAPIError(err))
 		return
 	}
+	if !req.Store {
+		// Nobody asks for them again, and thousands of long prompts may be waiting.
+		req.Messages, req.Tools = nil, nil
+	}
 	who := s.identity("chatcmpl-", req.Model)
 	if s.opts.Dialect == DialectOpenAI {
 		who.tier = servedTier(req.ServiceTier)
@@ -128,6 +132,7 @@ func (s *Server) serveStream(c *gin.Context, st *stream, p *planned) {
 		s.refuse(c, asAPIError(err))
 		return
 	}
+	p.forget()
 	ok := st.serve(c.Request.Context())
 	switch {
 	case st.begun:
@@ -146,6 +151,7 @@ func (s *Server) collect(c *gin.Context, p *planned) ([]run, bool) {
 		s.refuse(c, asAPIError(err))
 		return nil, false
 	}
+	p.forget()
 	if !w.wait(c.Request.Context()) {
 		c.Set(keyStatus, statusGone)
 		return nil, false

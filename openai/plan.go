@@ -96,3 +96,14 @@ func (p *planned) add(prompt Prompt, c Choice, s *Sampling) {
 	p.choices = append(p.choices, c)
 	p.jobs = append(p.jobs, job)
 }
+
+// forget drops the ids, which belong to the Backend once all jobs are submitted; counts and texts stay.
+func (p *planned) forget() {
+	p.jobs = nil
+	for i := range p.prompts {
+		p.prompts[i].IDs = nil
+	}
+	for i := range p.choices {
+		p.choices[i].Output = nil
+	}
+}

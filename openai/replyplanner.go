@@ -17,6 +17,8 @@ type PlannerOptions struct {
 	Tokenizer string
 	// Reply says how answers are made.
 	Reply reply.Config
+	// Effort is the reasoning effort of requests that name none; empty is none.
+	Effort string
 }
 
 // Validate returns every problem, each with its field and value.
@@ -31,8 +33,9 @@ func (o PlannerOptions) Validate() []error {
 // ReplyPlanner is the Planner that the product uses: package tokenize counts, package reply answers. It never changes
 // after its first use of an encoding and is safe for concurrent use.
 type ReplyPlanner struct {
-	opts   PlannerOptions
-	voices map[string]func() (*reply.Planner, error)
+	opts    PlannerOptions
+	voices  map[string]func() (*reply.Planner, error)
+	schemas schemaCache
 }
 
 // NewPlanner returns a ReplyPlanner. Encodings are loaded when they are first needed, or by Load.
@@ -98,8 +101,52 @@ func (p *ReplyPlanner) ChatChoice(r *ChatRequest, prompt Prompt, sample, room in
 		return Choice{}, err
 	}
 	req := request(&r.Sampling, prompt, sample, room)
+	p.extend(&req, r)
+	plan, err := v.Answer(&req)
+	if err != nil {
+		return Choice{}, schemaRefusal(r, err)
+	}
+	c := chatChoiceOf(plan, r)
+	if r.Logprobs {
+		c.Probs = probs{v.Probs(&req, plan.IDs, r.Temperature == 0), false}
+	}
+	return c, nil
+}
+
+// extend adds what only chat requests have.
+func (p *ReplyPlanner) extend(req *reply.Request, r *ChatRequest) {
 	req.User = lastUser(r.Messages)
-	return choice(v.Plan(&req)), nil
+	for _, t := range r.Tools {
+		req.Tools = append(req.Tools, reply.Tool{
+			Name: t.Name, Description: t.Description, Parameters: t.Parameters, Custom: t.Custom,
+		})
+	}
+	req.Choice = reply.ToolChoice{Mode: r.ToolChoice.Mode, Name: r.ToolChoice.Name, Allowed: r.ToolChoice.Allowed}
+	req.Parallel = r.ParallelTools && !r.LegacyFunctions
+	req.ToolRounds = toolRounds(r.Messages)
+	req.Format = reply.Format{Kind: r.Format.Kind, Schema: r.Format.Schema}
+	if req.Format.Schema == nil && req.Format.Kind == reply.FormatSchema {
+		req.Format.Kind = reply.FormatObject
+	}
+	req.Effort = orDefault(r.Effort, p.opts.Effort)
+	req.Prediction = r.Prediction
+	req.Compile = p.schemas.compile
+}
+
+// toolRounds counts the rounds of calls and results with which a conversation ends.
+func toolRounds(msgs []Message) int {
+	rounds, results := 0, false
+	for _, m := range slices.Backward(msgs) {
+		switch {
+		case m.Role == "tool" || m.Role == "function":
+			results = true
+		case m.Role == "assistant" && len(m.Calls) > 0 && results:
+			rounds, results = rounds+1, false
+		default:
+			return rounds
+		}
+	}
+	return rounds
 }
 
 // CompletionPrompts encodes every prompt of a legacy request.
@@ -127,9 +174,15 @@ func (p *ReplyPlanner) CompletionChoice(r *CompletionRequest, prompt Prompt, ind
 	}
 	req := request(&r.Sampling, prompt, sample, room)
 	req.User = r.Prompts[index].Text
-	c := choice(v.Plan(&req))
+	plan := v.Plan(&req)
+	c := choiceOf(plan)
+	ids := plan.IDs
 	if r.Echo {
 		echo(&c, v.Encoding(), prompt.IDs)
+		ids = slices.Concat(prompt.IDs, ids)
+	}
+	if r.Logprobs {
+		c.Probs = probs{v.Probs(&req, ids, r.Temperature == 0), r.Echo}
 	}
 	return c, nil
 }
@@ -158,11 +211,11 @@ func request(s *Sampling, prompt Prompt, sample, room int) reply.Request {
 	return r
 }
 
-// choice is a plan in the face's words.
-func choice(p *reply.Plan) Choice {
+// choiceOf is a plan in the face's words.
+func choiceOf(p *reply.Plan) Choice {
 	c := Choice{
 		Output: p.IDs, Tokens: len(p.IDs), Text: p.Text, Ends: p.Ends, FinishReason: p.FinishReason,
-		StopReason: p.StopString, Reasoning: p.Reasoning,
+		StopReason: p.StopString, Reasoning: p.Reasoning, Accepted: p.Accepted,
 	}
 	for _, s := range p.Segments {
 		seg := Segment{Positions: s.Tokens, ID: s.ID, Name: s.Name}
@@ -177,6 +230,42 @@ func choice(p *reply.Plan) Choice {
 		c.Segments = append(c.Segments, seg)
 	}
 	return c
+}
+
+// chatChoiceOf also knows what the request makes of segments: custom tools, deprecated functions, hidden thinking.
+func chatChoiceOf(p *reply.Plan, r *ChatRequest) Choice {
+	c := choiceOf(p)
+	for i := range c.Segments {
+		seg := &c.Segments[i]
+		switch {
+		case seg.Kind == Reasoning && r.HideReasoning:
+			seg.Kind = Silent
+		case seg.Kind == ToolCall && r.LegacyFunctions:
+			seg.Kind = FunctionCall
+		case seg.Kind == ToolCall:
+			seg.Custom = slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Custom && t.Name == seg.Name })
+		}
+	}
+	if r.LegacyFunctions && c.FinishReason == reply.FinishToolCalls {
+		c.FinishReason = "function_call"
+	}
+	return c
+}
+
+// probs shows the probabilities of package reply; the first token of an echoed prompt has none.
+type probs struct {
+	inner *reply.Probs
+	echo  bool
+}
+
+// At implements Probs.
+func (p probs) At(position, k int) (TokenProb, []TokenProb, bool) {
+	token, top := p.inner.At(position, k)
+	out := make([]TokenProb, len(top))
+	for i, t := range top {
+		out[i] = TokenProb(t)
+	}
+	return TokenProb(token), out, position > 0 || !p.echo
 }
 
 // lastUser is the text of the last user message.
