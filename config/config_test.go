@@ -175,6 +175,16 @@ func TestNoFlagSwitchesOff(t *testing.T) {
 	}
 }
 
+func TestAliasesNameRealFlags(t *testing.T) {
+	flags := pflag.NewFlagSet("t", pflag.ContinueOnError)
+	AddFlags(flags, Fields())
+	for alias, to := range aliases() {
+		if f := flags.Lookup(alias); f == nil || f.Name != to {
+			t.Errorf("--%s does not lead to --%s", alias, to)
+		}
+	}
+}
+
 func TestPrintLoadsBack(t *testing.T) {
 	c := Default()
 	c.Port, c.Host = 81, "::1"

@@ -134,8 +134,27 @@ func quoted(v any) any {
 	return v
 }
 
-// AddFlags defines one flag for every field, with its default and help from [Default].
+// aliases are other names of flags: short ones, and those under which the reference simulator has the setting.
+func aliases() map[string]string {
+	return map[string]string{
+		"tp": "tensor-parallel-size", "aic-tp-size": "tensor-parallel-size", "dp": "data-parallel-size",
+		"aic-nextn": "num-speculative-tokens", "aic-nextn-accept-rates": "acceptance-rates", "aic-mtp-seed": "acceptance-seed",
+		"engine-type": "backend", "num-gpu-blocks-override": "num-gpu-blocks",
+		"sglang-schedule-policy": "schedule-policy", "sglang-max-prefill-tokens": "max-prefill-tokens",
+		"sglang-chunked-prefill-size": "chunked-prefill-size", "sglang-clip-max-new-tokens": "clip-max-new-tokens",
+		"sglang-schedule-conservativeness": "schedule-conservativeness",
+	}
+}
+
+// AddFlags defines one flag for every field, with its default and help from [Default], and lets aliases name them too.
 func AddFlags(flags *pflag.FlagSet, fields []Field) {
+	names := aliases()
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if to, ok := names[name]; ok {
+			return pflag.NormalizedName(to)
+		}
+		return pflag.NormalizedName(name)
+	})
 	d := Default()
 	for _, f := range fields {
 		help := f.Help
