@@ -21,6 +21,8 @@ type Config struct {
 	GPUs int
 	// Progress is called after every request that ended; nil for nobody.
 	Progress func(done, total int)
+	// plain, for tests, stands between the machine and the recorder; what it returns takes no runs.
+	plain func(engine.Sink) engine.Sink
 }
 
 // Result is what happened.
@@ -47,7 +49,11 @@ func Run(load *workload.Load, cfg Config, model engine.StepModel) (*Result, erro
 	if r.feed, err = workload.NewFeed(load, cfg.Arrivals, r.release); err != nil {
 		return nil, err
 	}
-	last, cut, err := drive.Virtual(machine, r.feed, r.recorder, until)
+	var sink engine.Sink = r.recorder
+	if cfg.plain != nil {
+		sink = cfg.plain(sink)
+	}
+	last, cut, err := drive.Virtual(machine, r.feed, sink, until)
 	if err != nil {
 		return nil, err
 	}

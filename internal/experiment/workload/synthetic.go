@@ -106,7 +106,7 @@ func (s Synthetic) arrivals() func() float64 {
 		stream := rng.NewStdRng(s.Seed)
 		gap = func() float64 {
 			u := float64(stream.Uint64()>>11) * 0x1p-53
-			return -mean * math.Log(min(max(1-u, 2.2250738585072014e-308), 1))
+			return -mean * ln(min(max(1-u, 2.2250738585072014e-308), 1))
 		}
 	}
 	return func() float64 {
