@@ -32,7 +32,7 @@ func (v *vocab) appendSmall(dst []uint32, piece string) []uint32 {
 	}
 	start[n] = uint8(n)
 	for i := range n - 1 {
-		ranks[i] = v.lookup(piece[i : i+2])
+		ranks[i] = v.pair(piece[i], piece[i+1])
 	}
 	ranks[n-1] = none
 	for {
@@ -84,7 +84,7 @@ func (m *merger) appendMerged(dst []uint32, piece string, v *vocab) []uint32 {
 	for i := range n {
 		p[i] = part{id: v.byte1[piece[i]], rank: none, prev: i - 1, next: i + 1}
 		if i+1 < n {
-			if p[i].rank = v.lookup(piece[i : i+2]); p[i].rank != none {
+			if p[i].rank = v.pair(piece[i], piece[i+1]); p[i].rank != none {
 				m.heap = append(m.heap, uint64(p[i].rank)<<32|uint64(i))
 			}
 		}

@@ -27,6 +27,7 @@ type vocab struct {
 	table []uint32 // slot: tag<<idBits | id+1; 0 is empty. Less than half full, so probes are short
 	shift uint     // 64 - log2(len(table))
 	byte1 [256]uint32
+	byte2 []uint32 // the token of two bytes, by first<<8 | second, or none: where every merge begins
 }
 
 // loadVocab reads an embedded file (format: internal/genvocab). The text stays in the binary's read-only data.
@@ -42,10 +43,17 @@ func loadVocab(data string) (*vocab, error) {
 	if int(v.start[n]) != len(v.text) {
 		return nil, fmt.Errorf("%d bytes of text, want %d", len(v.text), v.start[n])
 	}
+	v.byte2 = make([]uint32, 1<<16)
+	for i := range v.byte2 {
+		v.byte2[i] = none
+	}
 	logSize := uint(bits.Len(uint(n))) + 1
 	v.table, v.shift = make([]uint32, 1<<logSize), 64-logSize
 	for id := range uint32(n) {
 		v.insert(id)
+		if t := v.token(id); len(t) == 2 {
+			v.byte2[int(t[0])<<8|int(t[1])] = id
+		}
 	}
 	for b := range v.byte1 {
 		v.byte1[b] = v.lookup(string([]byte{byte(b)}))
@@ -79,6 +87,9 @@ func (v *vocab) lookup(s string) uint32 {
 		}
 	}
 }
+
+// pair returns the id of the token of two bytes, or none.
+func (v *vocab) pair(a, b byte) uint32 { return v.byte2[int(a)<<8|int(b)] }
 
 func (v *vocab) insert(id uint32) {
 	h := hash(v.token(id))
