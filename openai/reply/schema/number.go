@@ -60,9 +60,12 @@ func (g *generator) number(sp *spec, whole bool) (any, *Error) {
 		}
 	}
 	free := step == nil
-	if whole {
+	switch large := b.floatStep(); {
+	case free && large != nil:
+		step = large
+	case whole:
 		step = lcm(step, big.NewRat(1, 1))
-	} else if free {
+	case free:
 		step = big.NewRat(1, 100)
 	}
 	keyword := "minimum"
@@ -76,12 +79,32 @@ func (g *generator) number(sp *spec, whole bool) (any, *Error) {
 		if low, high := b.multiples(step); low.Cmp(high) <= 0 {
 			return g.multiple(low, high, step, factors), nil
 		}
-		if !free || whole {
+		if !free || whole && step.Cmp(big.NewRat(1, 1)) <= 0 {
 			break
+		}
+		if whole {
+			step = big.NewRat(1, 1)
+			continue
 		}
 		step.Mul(step, big.NewRat(1, 10)) // the interval is narrow
 	}
 	return nil, impossible(by, keyword, "no number is left between the bounds")
+}
+
+// floatStep is nil unless all numbers between the bounds are beyond 2^53. Then it is a whole number whose multiples near
+// the bound are exact in a reader's floats.
+func (b *bounds) floatStep() *big.Rat {
+	near := b.lo
+	if near == nil || near.Sign() < 0 {
+		if near = b.hi; near == nil || near.Sign() > 0 {
+			return nil
+		}
+	}
+	bits := floor(near).BitLen()
+	if bits <= 53 {
+		return nil
+	}
+	return new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(bits-50)))
 }
 
 // multiples returns the range of k for which k·step is within the bounds; open ends are closed at a common size.
@@ -106,6 +129,9 @@ func (b *bounds) multiples(step *big.Rat) (low, high *big.Int) {
 	steps := floor(width)
 	if steps.Sign() == 0 {
 		steps.SetInt64(10)
+	}
+	if low != nil && high != nil && low.Sign() < 0 && high.Sign() > 0 && new(big.Int).Sub(high, low).BitLen() > 10 {
+		low = new(big.Int) // small numbers are likelier than those near a far bound
 	}
 	switch {
 	case low == nil && high == nil:
