@@ -39,3 +39,10 @@ type PrefillShape struct{ New, Prefix int }
 type PrefillChecker interface {
 	CheckPrefill([]PrefillShape) error
 }
+
+// RowModel is a StepModel that can price a row of steady decode in one call. The answers are those of Decode.
+type RowModel interface {
+	// DecodeRow appends the ends of up to n passes that follow each other from now on, the first of shape b, each later
+	// one with b.Requests more active tokens. It stops before a pass that takes no time, and at an error.
+	DecodeRow(now Time, ends []Time, b DecodeBatch, n int) ([]Time, error)
+}

@@ -161,9 +161,12 @@ func (c *vllm) timeDecode(n, active int) (DecodeBatch, time.Duration, error) {
 	if n == 0 || c.cfg.WorkerType == Prefill {
 		return DecodeBatch{}, 0, nil
 	}
-	b := DecodeBatch{
-		Requests: n, ActiveKV: active, MeanContext: active / n, TotalKV: c.cfg.NumGPUBlocks * c.cfg.BlockSize,
-	}
+	b := c.decodeBatch(n, active)
 	d, err := c.model.Decode(b)
 	return b, d, err
+}
+
+// decodeBatch is the shape of n requests, at least one, with active tokens between them.
+func (c *vllm) decodeBatch(n, active int) DecodeBatch {
+	return DecodeBatch{Requests: n, ActiveKV: active, MeanContext: active / n, TotalKV: c.cfg.NumGPUBlocks * c.cfg.BlockSize}
 }

@@ -44,20 +44,9 @@ func (c *vllm) run(now Time, ends []Time, limit int) ([]Time, error) {
 		}
 		n = c.whileBlocked(n)
 	}
-	for range n {
-		_, d, err := c.timeDecode(len(c.running), active)
-		if err != nil {
-			return ends, err
-		}
-		if d <= 0 {
-			break
-		}
-		now = now.Add(d)
-		ends = append(ends, now)
-		active += len(c.running)
-	}
+	ends, err := decodeRow(c.model, now, ends, c.decodeBatch(len(c.running), active), n)
 	c.plan.passes = len(ends)
-	return ends, nil
+	return ends, err
 }
 
 // growth returns how many blocks n passes of decode allocate.
