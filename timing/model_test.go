@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fakellm/engine"
+
 	"pgregory.net/rapid"
 )
 

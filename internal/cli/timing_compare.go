@@ -100,10 +100,11 @@ func printComparison(w io.Writer, deployments int, r *compare.Report) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%d shapes of %d deployments; within 5 %%: %.0f %%, 10 %%: %.0f %%, 20 %%: %.0f %%; unpriced: %d\n",
+	_, _ = fmt.Fprintf(w,
+		"\n%d shapes of %d deployments; within 5 %%: %.0f %%, 10 %%: %.0f %%, 20 %%: %.0f %%; unpriced: %d\n",
 		r.All.N, deployments, 100*r.Within[0], 100*r.Within[1], 100*r.Within[2], r.Unpriced)
 	for _, reason := range r.Reasons {
-		fmt.Fprintf(w, "left out: %s\n", reason)
+		_, _ = fmt.Fprintf(w, "left out: %s\n", reason)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func printProfile(w io.Writer, path string, p *profile.Profile, s *profile.Summa
 // printGrid prints at most six by six values of both grids, the ends of the axes among them.
 func printGrid(w io.Writer, p *profile.Profile) error {
 	a := p.Arrays()
-	fmt.Fprintln(w)
+	_, _ = fmt.Fprintln(w)
 	t := newTable(w)
 	cells := []string{"new tokens"}
 	values := []string{"prefill ms"}
@@ -80,7 +80,7 @@ func printGrid(w io.Writer, p *profile.Profile) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(w)
+	_, _ = fmt.Fprintln(w)
 	columns := spread(len(a.DecodeContext), 6)
 	cells = []string{`KV tokens \ context`}
 	for _, j := range columns {

@@ -43,7 +43,7 @@ func printPredictions(w io.Writer, models []*predictor, rows []prediction) error
 	for _, r := range rows {
 		for i, a := range r.Answers {
 			if a.Error != "" {
-				fmt.Fprintf(w, "%s, %s: %s\n", letter(i), r.Pass, a.Error)
+				_, _ = fmt.Fprintf(w, "%s, %s: %s\n", letter(i), r.Pass, a.Error)
 			}
 		}
 	}
@@ -53,12 +53,12 @@ func printPredictions(w io.Writer, models []*predictor, rows []prediction) error
 // printSources names the models, with what of them is not verified.
 func printSources(w io.Writer, models []*predictor) {
 	for i, m := range models {
-		fmt.Fprintf(w, "%s: %s\n", letter(i), m.name)
+		_, _ = fmt.Fprintf(w, "%s: %s\n", letter(i), m.name)
 		for _, note := range m.notes {
-			fmt.Fprintf(w, "   not verified: %s\n", note)
+			_, _ = fmt.Fprintf(w, "   not verified: %s\n", note)
 		}
 	}
-	fmt.Fprintln(w)
+	_, _ = fmt.Fprintln(w)
 }
 
 // printOps lists the operators of a row. Models name them differently, so they stand one under the other, each in the

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"fakellm/engine"
 	"fakellm/timing"
@@ -65,18 +66,19 @@ func (f *timingFlags) analyticConfig() analytic.Config {
 func analyticPredictor(m *analytic.Model) *predictor {
 	tp, pp, dp, moeTP, moeEP := m.Parallelism()
 	gemm, moe, kv := m.Modes()
-	name := fmt.Sprintf("analytic %s on %s, tp %d", m.Facts().Name, m.GPU().Name, tp)
+	var name strings.Builder
+	fmt.Fprintf(&name, "analytic %s on %s, tp %d", m.Facts().Name, m.GPU().Name, tp)
 	for _, extra := range []struct {
 		name string
 		size int
 	}{{"pp", pp}, {"attention dp", dp}, {"moe tp", moeTP}, {"moe ep", moeEP}} {
 		if extra.size > 1 {
-			name += fmt.Sprintf(", %s %d", extra.name, extra.size)
+			fmt.Fprintf(&name, ", %s %d", extra.name, extra.size)
 		}
 	}
-	name += fmt.Sprintf(", gemm %s", gemm)
+	fmt.Fprintf(&name, ", gemm %s", gemm)
 	if m.Facts().Experts > 0 {
-		name += fmt.Sprintf(", moe %s", moe)
+		fmt.Fprintf(&name, ", moe %s", moe)
 	}
 	pass := func(p engine.PrefillBatch, d engine.DecodeBatch) analytic.Pass {
 		var out analytic.Pass
@@ -88,8 +90,9 @@ func analyticPredictor(m *analytic.Model) *predictor {
 		}
 		return out
 	}
+	fmt.Fprintf(&name, ", kv %s", kv)
 	return &predictor{
-		name: name + fmt.Sprintf(", kv %s", kv), src: m, notes: m.Notes(), capacity: m.Capacity,
+		name: name.String(), src: m, notes: m.Notes(), capacity: m.Capacity,
 		onePass: func(p engine.PrefillBatch, d engine.DecodeBatch) (float64, error) {
 			ms, _, err := m.PassMS(pass(p, d))
 			return ms, err

@@ -60,8 +60,8 @@ func (a *attention) prefillMS(sum prefillSum) float64 {
 	return a.prefillT0 + max(sum.compute+a.row.lambda*sum.reach, sum.bytes/a.readRate)
 }
 
-// decodeMS is one layer's decode attention, without its launch, of n requests with the given context each under a window
-// (0: none).
+// decodeMS is one layer's decode attention, without its launch, of n requests with the given context each under a
+// window (0: none).
 func (a *attention) decodeMS(n, context, window float64) float64 {
 	if window > 0 {
 		context = min(context, window)

@@ -139,12 +139,12 @@ func (d *deployment) resolveModes(c *Config) []error {
 // applyQuantization sets the modes that a checkpoint quantised in mode m has.
 func (d *deployment) applyQuantization(m Mode) {
 	d.gemm, d.moe, d.kv = m, m, BF16
-	switch m {
-	case FP8, FP8Static, FP8Block, NVFP4:
+	switch {
+	case m.quantisesActivations():
 		d.kv = FP8
-	case MXFP4:
+	case m == MXFP4:
 		d.gemm = BF16
-	case INT8:
+	case m == INT8:
 		d.moe = FP8
 	}
 }

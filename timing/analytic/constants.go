@@ -133,9 +133,10 @@ func linkConstants(c class, kind linkKind) linkRow {
 	}
 	switch kind {
 	case pcie:
-		row = linkRow{0, .00556, .744, -.146, 0, row.gatherT0, 0}
+		return linkRow{0, .00556, .744, -.146, 0, row.gatherT0, 0}
 	case pcieHost:
-		row = linkRow{0, .00554, 0, 0, 0, .0091, 0}
+		return linkRow{0, .00554, 0, 0, 0, .0091, 0}
+	case nvlink:
 	}
 	return row
 }

@@ -28,7 +28,7 @@ func kvModes() []Mode   { return []Mode{BF16, FP8} }
 // parseMode accepts the name of one of the modes, and the usual short names. The error lists the known names.
 func parseMode(field, name string, known []Mode) (Mode, error) {
 	alias := Mode(strings.ToLower(name))
-	switch alias {
+	switch string(alias) {
 	case "bf16", "float16", "fp16", "half":
 		alias = BF16
 	case "mxfp4":
@@ -59,6 +59,7 @@ func (m Mode) weightBytes() float64 {
 		return 9.0 / 16
 	case MXFP4:
 		return 17.0 / 32
+	case BF16:
 	}
 	return 2
 }
@@ -91,4 +92,9 @@ func quantPasses(m Mode, quantisedInput bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// quantisesActivations reports whether activations are narrow too, as they then are in the KV cache.
+func (m Mode) quantisesActivations() bool {
+	return m == FP8 || m == FP8Static || m == FP8Block || m == NVFP4
 }

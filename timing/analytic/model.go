@@ -66,9 +66,9 @@ func New(c Config) (*Model, error) {
 
 // build prepares the matrix products, attention and experts.
 func (m *Model) build() error {
-	f, g, err := &m.d.facts, &m.d.gpu, error(nil)
-	vocab := float64(f.Vocab / m.d.tp)
-	if m.head, err = newGEMM(g, BF16, m.hidden, vocab, 0); err != nil {
+	f, g := &m.d.facts, &m.d.gpu
+	var err error
+	if m.head, err = newGEMM(g, BF16, m.hidden, float64(f.Vocab/m.d.tp), 0); err != nil {
 		return err
 	}
 	if f.isMLA() {
@@ -193,7 +193,7 @@ func (m *Model) DecodeMS(b engine.DecodeBatch) (float64, error) {
 		return 0, fmt.Errorf("mean context %d: negative", b.MeanContext)
 	}
 	n := float64(b.Requests)
-	fixed := 0.0
+	var fixed float64
 	if b.Requests < len(m.decode) {
 		fixed = m.decode[b.Requests]
 	} else {

@@ -112,10 +112,8 @@ func (q *hfQuant) cache(gemm, moe Mode) Mode {
 	if len(q.KVScheme) > 0 && string(q.KVScheme) != "null" {
 		return FP8
 	}
-	for _, m := range []Mode{gemm, moe} {
-		if m == FP8 || m == FP8Static || m == FP8Block || m == NVFP4 {
-			return FP8
-		}
+	if gemm.quantisesActivations() || moe.quantisesActivations() {
+		return FP8
 	}
 	return BF16
 }
@@ -127,7 +125,7 @@ func (q *hfQuant) compressed() (gemm, moe Mode, err error) {
 		return "", "", fmt.Errorf("quantization compressed-tensors: config_groups.group_0.weights is missing")
 	}
 	dynamic := group.Inputs != nil && group.Inputs.Dynamic != nil && group.Inputs.Dynamic != false
-	m := BF16
+	var m Mode
 	switch w := group.Weights; {
 	case w.Type == "int" && w.Bits == 4:
 		m = INT4

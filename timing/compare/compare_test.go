@@ -21,8 +21,8 @@ func (refusing) DecodeMS(engine.DecodeBatch) (float64, error) { return 0, errors
 
 func TestRun(t *testing.T) {
 	pairs := []Pair{
-		{Name: "one", Family: "dense", GPU: "x", A: timing.Fixed{Prefill: 2, Decode: 3}, B: timing.Fixed{Prefill: 2, Decode: 2}},
-		{Name: "two", Family: "moe", GPU: "x", A: refusing{timing.Fixed{Prefill: 1}}, B: timing.Fixed{Prefill: 2}},
+		{"one", "dense", "x", timing.Fixed{Prefill: 2, Decode: 3}, timing.Fixed{Prefill: 2, Decode: 2}},
+		{"two", "moe", "x", refusing{timing.Fixed{Prefill: 1}}, timing.Fixed{Prefill: 2}},
 	}
 	got := Run(pairs, 10, 1)
 	cell := func(family, gpu string, phase Phase, n int, p ...float64) Cell {
