@@ -51,8 +51,8 @@ func (e Failure) SetHeaders(h http.Header) {
 	if e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10))
 	}
-	if e.RetryAfterMs > 0 {
-		h.Set("Retry-After-Ms", strconv.FormatInt(int64((e.RetryAfterMs+time.Millisecond-1)/time.Millisecond), 10))
+	if e.RetryAfterExact > 0 {
+		h.Set("Retry-After-Ms", strconv.FormatInt(int64((e.RetryAfterExact+time.Millisecond-1)/time.Millisecond), 10))
 	}
 	if e.ShouldRetry != nil {
 		h.Set("X-Should-Retry", strconv.FormatBool(*e.ShouldRetry))
@@ -61,7 +61,7 @@ func (e Failure) SetHeaders(h http.Header) {
 		title := map[string]string{"requests": "Requests", "tokens": "Tokens"}[e.Of]
 		h.Set("X-Ratelimit-Limit-"+title, strconv.Itoa(e.Limit))
 		h.Set("X-Ratelimit-Remaining-"+title, "0")
-		h.Set("X-Ratelimit-Reset-"+title, max(e.RetryAfter, e.RetryAfterMs).String())
+		h.Set("X-Ratelimit-Reset-"+title, max(e.RetryAfter, e.RetryAfterExact).String())
 	}
 }
 

@@ -168,7 +168,7 @@ func (f *Fault) set(name, value string) (err error) {
 	case "retry-after":
 		e.RetryAfter, err = wait(value, time.Second)
 	case "retry-after-ms":
-		e.RetryAfterMs, err = wait(value, time.Millisecond)
+		e.RetryAfterExact, err = wait(value, time.Millisecond)
 	case "should-retry":
 		if value != "true" && value != "false" {
 			return fmt.Errorf("%q is neither true nor false", clip(value))

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 		{"none", nil},
 		{"status=503", status(fault.Failure{Status: 503})},
 		{"STATUS = 429 ; Retry-After = 2;retry-after-ms=1500", status(fault.Failure{
-			Status: 429, RetryAfter: 2 * time.Second, RetryAfterMs: 1500 * time.Millisecond,
+			Status: 429, RetryAfter: 2 * time.Second, RetryAfterExact: 1500 * time.Millisecond,
 		})},
 		{`status=500;should-retry=true;message="a;b, \"c\" \\"`, status(fault.Failure{
 			Status: 500, ShouldRetry: &yes, Message: `a;b, "c" \`,

@@ -61,8 +61,8 @@ const Unset = -1
 type Failure struct {
 	Status                     int
 	Message, Type, Code, Param string
-	// RetryAfter is sent as Retry-After in seconds, rounded up, and RetryAfterMs as retry-after-ms; 0 sends none.
-	RetryAfter, RetryAfterMs time.Duration
+	// RetryAfter is sent as Retry-After in seconds, rounded up, RetryAfterExact as retry-after-ms; 0 sends none.
+	RetryAfter, RetryAfterExact time.Duration
 	// ShouldRetry is sent as x-should-retry; nil sends none.
 	ShouldRetry *bool
 	// Of is requests or tokens: a 429 then carries x-ratelimit headers with Limit and nothing remaining.
@@ -145,7 +145,7 @@ func (f Fault) String() string {
 	number("bytes", f.Bytes, 0)
 	e := f.Failure
 	duration("retry-after", e.RetryAfter)
-	duration("retry-after-ms", e.RetryAfterMs)
+	duration("retry-after-ms", e.RetryAfterExact)
 	if e.ShouldRetry != nil {
 		add("should-retry", strconv.FormatBool(*e.ShouldRetry))
 	}

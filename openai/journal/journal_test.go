@@ -235,7 +235,7 @@ func TestFilters(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"modle=x":   `unknown filter "modle", known are id, model`,
+		"mode=x":    `unknown filter "mode", known are id, model`,
 		"status=9x": "no status like", "status=500-400": "no status like",
 		"since=yesterday": "neither a time", "limit=-1": "is no count", "stream=yes": "neither true nor false",
 		"order=up": "neither newest nor oldest", "header=x": "not of the form", "min_retry=a": "is no count",

@@ -26,9 +26,9 @@ func (j *Journal) Find(f Filter) (page []*Record, total int) {
 // Get returns the newest record with a request id, or with a number as its id.
 func (j *Journal) Get(id string) (*Record, bool) {
 	all := j.Records()
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].ID == id {
-			return all[i], true
+	for _, r := range slices.Backward(all) {
+		if r.ID == id {
+			return r, true
 		}
 	}
 	for _, r := range all {

@@ -74,7 +74,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string, depth int) {
 	if !ok {
 		return
 	}
-	if h, ok := v.Addr().Interface().(nodeDecoder); ok {
+	if h, ok := reflect.TypeAssert[nodeDecoder](v.Addr()); ok {
 		h.decodeNode(d, n, path, depth)
 		return
 	}
@@ -207,8 +207,8 @@ func join(path, key string) string {
 
 func fieldNames(t reflect.Type) []string {
 	var names []string
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		names = append(names, name)
 	}
 	slices.Sort(names)

@@ -3,6 +3,7 @@ package script
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -89,14 +90,13 @@ func (v *view) lastCall() Call {
 		want = v.resultIDs[n-1]
 	}
 	var newest Call
-	for i := len(v.Messages) - 1; i >= 0; i-- {
-		calls := v.Messages[i].Calls
-		for j := len(calls) - 1; j >= 0; j-- {
+	for _, m := range slices.Backward(v.Messages) {
+		for _, c := range slices.Backward(m.Calls) {
 			if newest == (Call{}) {
-				newest = calls[j]
+				newest = c
 			}
-			if want == "" || calls[j].ID == want {
-				return calls[j]
+			if want == "" || c.ID == want {
+				return c
 			}
 		}
 	}
