@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"fakellm/engine"
 	"fakellm/engine/kv"
 )
 
@@ -29,19 +28,17 @@ func (s *Server) resetCache(w http.ResponseWriter, _ *http.Request) {
 
 // state answers with a copy of what the engine holds right now.
 func (s *Server) state(w http.ResponseWriter, _ *http.Request) {
-	var at engine.Time
-	var workers any
-	if !s.live.Inspect(func() { at, workers = s.snapshot() }) {
+	var v simState
+	if !s.live.Inspect(func() { v = s.snapshot() }) {
 		http.Error(w, `{"error":{"message":"the engine is shut down","type":"server_error","param":null,"code":null}}`,
 			http.StatusServiceUnavailable)
 		return
 	}
+	v.Version, v.Counts = s.version, s.tally.counts()
 	w.Header().Set("Content-Type", "application/json")
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", " ")
-	_ = enc.Encode(map[string]any{ // the client may be gone: nothing to do about it
-		"time_ms": at.Milliseconds(), "engine": s.Describe(), "counts": s.tally.counts(), "workers": workers,
-	})
+	_ = enc.Encode(v) // the client may be gone: nothing to do about it
 }
 
 // blocks lists the identities of the cached blocks of ?worker=0&rank=0: what the KV events add up to between passes.

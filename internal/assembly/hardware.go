@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"fakellm/config"
-	"fakellm/engine"
 	"fakellm/timing/aic"
 	"fakellm/timing/analytic"
 )
@@ -95,10 +94,4 @@ func orText(v, otherwise string) string {
 		return v
 	}
 	return otherwise
-}
-
-// snapshot copies what every worker holds; it runs inside the pacing loop.
-func (s *Server) snapshot() (engine.Time, any) {
-	v := s.machine.Snapshot()
-	return v.Now, v.Workers
 }

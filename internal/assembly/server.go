@@ -44,6 +44,7 @@ type Server struct {
 	tally   *tally
 	closers []func() error
 	log     *slog.Logger
+	version string
 }
 
 // NewServer builds a server from settings and starts its engine. Bad settings give an error that joins every problem,
@@ -67,7 +68,7 @@ func NewServer(c *config.Config, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: *c, engine: e, machine: machine, tally: &tally{}, log: o.Log}
+	s := &Server{cfg: *c, engine: e, machine: machine, tally: &tally{}, log: o.Log, version: o.Version}
 	if err := s.wire(c, t, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -11,11 +11,14 @@ import (
 
 // Counts are what a server did in its life.
 type Counts struct {
-	Requests, Completed, Cancelled, Refused int64
-	Tokens                                  int64
-	Disconnected                            int64
+	Requests     int64 `json:"requests"`
+	Completed    int64 `json:"completed"`
+	Cancelled    int64 `json:"cancelled"`
+	Refused      int64 `json:"refused"`
+	Tokens       int64 `json:"tokens"`
+	Disconnected int64 `json:"disconnected"`
 	// Cut requests were still open when the drain timed out.
-	Cut int
+	Cut int `json:"cut"`
 }
 
 // tally counts ends and tokens. It implements engine.Sink; counts may be read concurrently.

@@ -124,8 +124,11 @@ func (s *sink) output(e int, o *engine.Output, at engine.Time) {
 // finished returns the label under which engines count an end.
 func finished(o *engine.Output) string {
 	switch o.End {
-	case engine.Completed:
-		return o.Req.FinishReason
+	case engine.Completed: // to an engine a tool call, too, is text that stopped
+		if o.Req.FinishReason == "length" {
+			return "length"
+		}
+		return "stop"
 	case engine.Cancelled:
 		return "abort"
 	case engine.Rejected, engine.Failed, engine.Running:
