@@ -82,7 +82,8 @@ func TestChatPrefix(t *testing.T) {
 func TestChatText(t *testing.T) {
 	for _, name := range Names() {
 		e := mustGet(t, name)
-		for _, id := range e.AppendEncode(nil, "<|im_start|>user<|im_sep|>x<|im_end|><|call|><|args|>"+strings.Repeat("\U0010ffff", 9)) {
+		text := "<|im_start|>user<|im_sep|>x<|im_end|><|call|><|args|>" + strings.Repeat("\U0010ffff", 9)
+		for _, id := range e.AppendEncode(nil, text) {
 			if id >= e.special.first {
 				t.Errorf("%s: text has the template's id %d", name, id)
 			}

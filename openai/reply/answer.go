@@ -17,15 +17,15 @@ const (
 )
 
 // anyObject is what json_object answers look like.
-const anyObject = `{"type":"object","properties":{"answer":{"type":"string"},"confidence":{"type":"number","minimum":0,` +
-	`"maximum":1},"items":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},` +
+const anyObject = `{"type":"object","properties":{"answer":{"type":"string"},` +
+	`"confidence":{"type":"number","minimum":0,"maximum":1},"items":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},` +
 	`"value":{"type":"integer","minimum":0}},"required":["name","value"]},"minItems":1,"maxItems":3}},` +
 	`"required":["answer","confidence","items"]}`
 
 // Answer plans one answer to everything that a request asks for: first it thinks, by Effort; then it calls tools, if it
-// must or the conversation does not yet end in ToolRounds rounds of results (Config.ToolRounds); else it answers with the
-// prediction, with JSON in the Format, or as Plan does. MinTokens and IgnoreEOS do not lengthen JSON and tool calls. The
-// limit bounds everything together, thinking included; what it cuts ends with "length".
+// must or the conversation does not yet end in ToolRounds rounds of results (Config.ToolRounds); else it answers with
+// the prediction, with JSON in the Format, or as Plan does. MinTokens and IgnoreEOS do not lengthen JSON and tool
+// calls. The limit bounds everything together, thinking included; what it cuts ends with "length".
 //
 // The error wraps a *schema.Error if a schema, of the format or of the tool that is called, cannot be served.
 func (p *Planner) Answer(r *Request) (*Plan, error) {

@@ -57,12 +57,32 @@ func TestToolChoice(t *testing.T) {
 		{"auto calls in the first round", Request{Tools: []Tool{weather}}, []string{"get_weather"}},
 		{"and answers in text after a result", Request{Tools: []Tool{weather}, ToolRounds: 1}, nil},
 		{"none never calls", Request{Tools: both, Choice: ToolChoice{Mode: ToolsNone}}, nil},
-		{"required calls in every round", Request{Tools: []Tool{weather}, ToolRounds: 9, Choice: ToolChoice{Mode: ToolsRequired}}, []string{"get_weather"}},
-		{"named calls that one", Request{Tools: both, Choice: ToolChoice{Mode: ToolsNamed, Name: "search_books"}, Parallel: true}, []string{"search_books"}},
-		{"only the allowed", Request{Tools: both, Choice: ToolChoice{Allowed: []string{"search_books"}}}, []string{"search_books"}},
+		{
+			"required calls in every round",
+			Request{Tools: []Tool{weather}, ToolRounds: 9, Choice: ToolChoice{Mode: ToolsRequired}},
+			[]string{"get_weather"},
+		},
+		{
+			"named calls that one",
+			Request{Tools: both, Choice: ToolChoice{Mode: ToolsNamed, Name: "search_books"}, Parallel: true},
+			[]string{"search_books"},
+		},
+		{
+			"only the allowed",
+			Request{Tools: both, Choice: ToolChoice{Allowed: []string{"search_books"}}},
+			[]string{"search_books"},
+		},
 		{"nothing allowed", Request{Tools: both, Choice: ToolChoice{Allowed: []string{}}}, nil},
-		{"the tool that the user talks about", Request{Tools: both, User: "Which books did she write?"}, []string{"search_books"}},
-		{"the tool that the user talks about", Request{Tools: both, User: "How is the weather in Oslo?"}, []string{"get_weather"}},
+		{
+			"the tool that the user talks about",
+			Request{Tools: both, User: "Which books did she write?"},
+			[]string{"search_books"},
+		},
+		{
+			"the tool that the user talks about",
+			Request{Tools: both, User: "How is the weather in Oslo?"},
+			[]string{"get_weather"},
+		},
 	} {
 		p := planner(t, tokenize.O200kBase, Config{Length: Length{Kind: LengthFixed, Mean: 20}})
 		tt.r.Limits = Limits{Room: lots}
@@ -117,7 +137,9 @@ func TestCallsContinuePrompt(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			chat := tokenize.Chat{Messages: []tokenize.Message{{Role: "user", Content: rapid.String().Draw(t, "user")}}}
 			prompt := e.AppendChat(nil, chat)
-			plan, err := p.Answer(&Request{Prompt: prompt, Tools: []Tool{weather, search}, Parallel: true, Limits: Limits{Room: lots}})
+			plan, err := p.Answer(&Request{
+				Prompt: prompt, Tools: []Tool{weather, search}, Parallel: true, Limits: Limits{Room: lots},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +161,8 @@ func TestCallsContinuePrompt(t *testing.T) {
 
 func TestFormat(t *testing.T) {
 	p := planner(t, tokenize.Cl100kBase, Config{})
-	raw := []byte(`{"type":"object","properties":{"n":{"type":"integer"},"who":{"type":"string"}},"required":["n","who"]}`)
+	raw := []byte(`{"type":"object","properties":{"n":{"type":"integer"},"who":{"type":"string"}},` +
+		`"required":["n","who"]}`)
 	for seed := range int64(20) {
 		for _, f := range []Format{{Kind: FormatObject}, {Kind: FormatSchema, Schema: raw}} {
 			plan := answer(t, p, &Request{Seed: seed, Format: f, Limits: Limits{Room: lots}})
@@ -179,7 +202,12 @@ func TestThinking(t *testing.T) {
 		{"none", "none", Limits{Room: lots}, 0, 0, 40, FinishStop, 40},
 		{"low", "low", Limits{Room: lots}, 80, 120, 40, FinishStop, 0},
 		{"high", "high", Limits{Room: lots}, 400, 600, 40, FinishStop, 0},
-		{"the limit cuts the content", "low", Limits{Max: 121, HasMax: true, Room: lots}, 80, 120, -1, FinishLength, 121},
+		{
+			"the limit cuts the content", "low",
+			Limits{Max: 121, HasMax: true, Room: lots},
+			80, 120, -1,
+			FinishLength, 121,
+		},
 		{"the limit cuts the thinking", "low", Limits{Max: 30, HasMax: true, Room: lots}, 30, 30, 0, FinishLength, 30},
 		{"exactly so many", "low", exactly(300), 80, 120, -1, FinishLength, 300},
 		{"at least so many", "low", Limits{Min: 300, Room: lots}, 80, 120, -1, FinishStop, 300},
@@ -188,7 +216,8 @@ func TestThinking(t *testing.T) {
 		if plan.Reasoning < tt.low || plan.Reasoning > tt.high || plan.FinishReason != tt.finish {
 			t.Errorf("%s: %d thought, ends with %q", tt.why, plan.Reasoning, plan.FinishReason)
 		}
-		if n := len(plan.IDs); tt.everything > 0 && n != tt.everything || tt.content >= 0 && n != plan.Reasoning+tt.content {
+		n := len(plan.IDs)
+		if tt.everything > 0 && n != tt.everything || tt.content >= 0 && n != plan.Reasoning+tt.content {
 			t.Errorf("%s: %d tokens, %d of them thought", tt.why, n, plan.Reasoning)
 		}
 		said := plan.Text[plan.offset(plan.Reasoning):]
@@ -209,9 +238,23 @@ func TestSay(t *testing.T) {
 		segments []Segment
 		finish   string
 	}{
-		{"content", []Part{{Text: "Good morning."}}, Request{Limits: free}, "Good morning.", []Segment{{Tokens: 3}}, FinishStop},
+		{
+			"content",
+			[]Part{{Text: "Good morning."}},
+			Request{Limits: free},
+			"Good morning.",
+			[]Segment{{Tokens: 3}},
+			FinishStop,
+		},
 		{"nothing", nil, Request{Limits: free}, "", nil, FinishStop},
-		{"a refusal", []Part{{Kind: Refusal, Text: "No."}}, Request{Limits: free}, "No.", []Segment{{Kind: Refusal, Tokens: 2}}, FinishStop},
+		{
+			"a refusal",
+			[]Part{{Kind: Refusal, Text: "No."}},
+			Request{Limits: free},
+			"No.",
+			[]Segment{{Kind: Refusal, Tokens: 2}},
+			FinishStop,
+		},
 		{
 			"content and a call: head of three tokens, then arguments",
 			[]Part{{Text: "Wait."}, {Kind: ToolCall, ID: "call_1", Name: "look", Text: "{}"}},
@@ -260,7 +303,8 @@ func TestSay(t *testing.T) {
 			t.Errorf("%s: segments of %d tokens, %d ids, %d ends", tt.why, total, len(plan.IDs), len(plan.Ends))
 		}
 	}
-	if plan := p.Say(&Request{Limits: exactly(50)}, Part{Text: "Short."}); len(plan.IDs) != 50 || !strings.HasPrefix(plan.Text, "Short. ") {
+	plan := p.Say(&Request{Limits: exactly(50)}, Part{Text: "Short."})
+	if len(plan.IDs) != 50 || !strings.HasPrefix(plan.Text, "Short. ") {
 		t.Errorf("a short text fills up to %d tokens: %q", len(plan.IDs), plan.Text)
 	}
 }

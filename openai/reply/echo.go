@@ -20,9 +20,9 @@ func (p *Planner) echo(t *text, user string, seed uint64, l Limits) string {
 	return finish
 }
 
-// stableCut returns the largest k ≤ n for which the text of ids[:k] encodes to ids[:k]; such a text is whole characters.
-// A cut between two pieces of the split always serves, so it is near; after a few tries in the middle of one very long
-// piece the last whole character has to do.
+// stableCut returns the largest k ≤ n for which the text of ids[:k] encodes to ids[:k]; such a text is whole
+// characters. A cut between two pieces of the split always serves, so it is near; after a few tries in the middle of
+// one very long piece the last whole character has to do.
 func (p *Planner) stableCut(ids []uint32, n int) int {
 	whole := -1
 	for k := n; k > 0 && k > n-32; k-- {

@@ -106,9 +106,19 @@ func TestLimits(t *testing.T) {
 		{"no room", Limits{}, 0, FinishLength},
 		{"min_tokens raises the plan", Limits{Min: 80, Room: 500}, 80, FinishStop},
 		{"min_tokens below the plan changes nothing", Limits{Min: 10, Room: 500}, 50, FinishStop},
-		{"min_tokens equal to the limit: exactly that", Limits{Min: 70, Max: 70, HasMax: true, Room: 500}, 70, FinishStop},
+		{
+			"min_tokens equal to the limit: exactly that",
+			Limits{Min: 70, Max: 70, HasMax: true, Room: 500},
+			70,
+			FinishStop,
+		},
 		{"the limit wins over min_tokens", Limits{Min: 90, Max: 70, HasMax: true, Room: 500}, 70, FinishLength},
-		{"ignore_eos goes on to the limit", Limits{IgnoreEOS: true, Max: 120, HasMax: true, Room: 500}, 120, FinishLength},
+		{
+			"ignore_eos goes on to the limit",
+			Limits{IgnoreEOS: true, Max: 120, HasMax: true, Room: 500},
+			120,
+			FinishLength,
+		},
 		{"without a limit, to the end of the context", Limits{IgnoreEOS: true, Room: 500}, 500, FinishLength},
 	} {
 		p := planner(t, tokenize.O200kBase, Config{Length: Length{Kind: LengthFixed, Mean: 50}})
@@ -150,8 +160,9 @@ func TestEcho(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			user := rapid.StringN(1, 80, -1).Draw(t, "user")
 			own := e.Count(user)
-			if plan := p.Plan(&Request{User: user, Limits: Limits{Room: lots}}); plan.Text != user || plan.FinishReason != FinishStop {
-				t.Fatalf("%q came back as %q", user, plan.Text)
+			whole := p.Plan(&Request{User: user, Limits: Limits{Room: lots}})
+			if whole.Text != user || whole.FinishReason != FinishStop {
+				t.Fatalf("%q came back as %q", user, whole.Text)
 			}
 			n := rapid.IntRange(1, own+40).Draw(t, "limit")
 			plan := p.Plan(&Request{User: user, Limits: exactly(n)})
@@ -182,22 +193,52 @@ func TestStop(t *testing.T) {
 		{"a whole token", []string{" Four"}, Limits{}, false, "One two three.", 5, " Four"},
 		{"inside a token", []string{"hre"}, Limits{}, false, "One two t", 3, "hre"},
 		{"spanning tokens: those before say less", []string{"ee. Fo"}, Limits{}, false, "One two thr", 5, "ee. Fo"},
-		{"the earliest end of several", []string{"six!", "five", "ve s"}, Limits{}, false, "One two three. Four ", 6, "five"},
-		{"with the same end the one that begins first", []string{"ive", "five"}, Limits{}, false, "One two three. Four ", 6, "five"},
+		{
+			"the earliest end of several",
+			[]string{"six!", "five", "ve s"},
+			Limits{},
+			false, "One two three. Four ",
+			6, "five",
+		},
+		{
+			"with the same end the one that begins first",
+			[]string{"ive", "five"},
+			Limits{},
+			false,
+			"One two three. Four ", 6, "five",
+		},
 		{"at the very beginning nothing is said", []string{"One"}, Limits{}, false, "", 1, "One"},
-		{"at the very end it is still stop", []string{"two."}, Limits{Max: 11, HasMax: true}, false, user[:len(user)-4], 11, "two."},
+		{
+			"at the very end it is still stop",
+			[]string{"two."},
+			Limits{Max: 11, HasMax: true},
+			false,
+			user[:len(user)-4], 11, "two.",
+		},
 		{"a limit before it", []string{"five"}, Limits{Max: 4, HasMax: true}, false, "One two three.", 4, ""},
-		{"a limit in the middle of it", []string{"ee. Fo"}, Limits{Max: 4, HasMax: true}, false, "One two three.", 4, ""},
+		{
+			"a limit in the middle of it",
+			[]string{"ee. Fo"},
+			Limits{Max: 4, HasMax: true},
+			false, "One two three.",
+			4, "",
+		},
 		{"kept on request", []string{"ee. Fo"}, Limits{}, true, "One two three. Fo", 5, "ee. Fo"},
-		{"min_tokens protects what is complete within it", []string{" two"}, Limits{Min: 2}, false, "One two three. Four five six! One", 10, " two"},
+		{
+			"min_tokens protects what is complete within it",
+			[]string{" two"},
+			Limits{Min: 2},
+			false,
+			"One two three. Four five six! One", 10, " two",
+		},
 		{"but not what is completed later", []string{"two thr"}, Limits{Min: 2}, false, "One ", 3, "two thr"},
 	} {
 		p := planner(t, tokenize.O200kBase, Config{Mode: ModeEcho})
 		tt.l.Room = lots
 		plan := p.Plan(&Request{User: user, Stop: tt.stop, KeepStop: tt.keep, Limits: tt.l})
 		if plan.Text != tt.text || len(plan.IDs) != tt.n || plan.StopString != tt.hit {
-			t.Errorf("%s: %q, %d tokens, stopped by %q; want %q, %d, %q", tt.why, plan.Text, len(plan.IDs), plan.StopString,
-				tt.text, tt.n, tt.hit)
+			t.Errorf("%s: %q, %d tokens, stopped by %q; want %q, %d, %q", tt.why,
+				plan.Text, len(plan.IDs), plan.StopString, tt.text, tt.n, tt.hit)
 		}
 		want := FinishStop
 		if tt.l.HasMax && tt.hit == "" {
@@ -213,7 +254,10 @@ func TestStop(t *testing.T) {
 func TestStopTwin(t *testing.T) {
 	p := planner(t, tokenize.O200kBase, Config{Length: Length{Kind: LengthFixed, Mean: 60}})
 	rapid.Check(t, func(t *rapid.T) {
-		r := Request{Seed: rapid.Int64().Draw(t, "seed"), Limits: Limits{Room: lots, Min: rapid.IntRange(0, 30).Draw(t, "min")}}
+		r := Request{
+			Seed:   rapid.Int64().Draw(t, "seed"),
+			Limits: Limits{Room: lots, Min: rapid.IntRange(0, 30).Draw(t, "min")},
+		}
 		whole := p.Plan(&r)
 		for range rapid.IntRange(1, 3).Draw(t, "stops") {
 			i := rapid.IntRange(0, len(whole.Text)-1).Draw(t, "from")

@@ -10,8 +10,8 @@ import (
 const maxTop = 20
 
 // Probs invents the probabilities behind tokens that were "chosen". At every position the token and its alternatives
-// have different tokens, and probabilities that fall and add up to less than 1: the rest belongs to the tokens not shown.
-// Asking for more alternatives adds to those that fewer would show. It is seeded, and safe for concurrent use.
+// have different tokens, and probabilities that fall and add up to less than 1: the rest belongs to the tokens not
+// shown. Asking for more alternatives adds to those that fewer would show. It is seeded, and safe for concurrent use.
 type Probs struct {
 	p      *Planner
 	ids    []uint32

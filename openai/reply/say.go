@@ -10,8 +10,8 @@ type Part struct {
 }
 
 // Say plans an answer whose words are given, part after part, under the limits and stop strings of r. It ends with
-// "length" if a limit cuts it, with "tool_calls" if it has a tool call, else with "stop". MinTokens and IgnoreEOS lengthen
-// an answer that ends in content, by filler. O(bytes).
+// "length" if a limit cuts it, with "tool_calls" if it has a tool call, else with "stop". MinTokens and IgnoreEOS
+// lengthen an answer that ends in content, by filler. O(bytes).
 func (p *Planner) Say(r *Request, parts ...Part) *Plan {
 	b := builder{p: p, r: r, seed: p.seed(r)}
 	for i, part := range parts {

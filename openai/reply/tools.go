@@ -28,6 +28,14 @@ type ToolChoice struct {
 	Allowed []string
 }
 
+// allows reports whether a tool of that name may be called at all.
+func (c ToolChoice) allows(name string) bool {
+	if c.Mode == ToolsNamed {
+		return name == c.Name
+	}
+	return c.Mode != ToolsNone && (c.Allowed == nil || slices.Contains(c.Allowed, name))
+}
+
 // Modes of ToolChoice.
 const (
 	ToolsNone     = "none"
@@ -46,13 +54,12 @@ func (r *Request) callable(seed uint64, rounds int) []*Tool {
 	var options []*Tool
 	for i := range r.Tools {
 		t := &r.Tools[i]
-		if c.Mode == ToolsNamed && t.Name != c.Name || c.Mode != ToolsNamed && c.Allowed != nil && !slices.Contains(c.Allowed, t.Name) {
-			continue
+		if c.allows(t.Name) {
+			options = append(options, t)
 		}
-		options = append(options, t)
 	}
 	auto := c.Mode == "" || c.Mode == ToolsAuto
-	if len(options) == 0 || c.Mode == ToolsNone || auto && r.ToolRounds >= max(rounds, 1) {
+	if len(options) == 0 || auto && r.ToolRounds >= max(rounds, 1) {
 		return nil
 	}
 	s := rng.SplitMix(seed + 2)

@@ -59,9 +59,9 @@ func deepest(v *jsonschema.ValidationError) *jsonschema.ValidationError {
 // keywords that can hold what is wrong, for finding the one in a path.
 var valueKeywords = []string{
 	"type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
-	"minLength", "pattern", "format", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties",
-	"minProperties", "required", "dependentRequired", "$ref", "$dynamicRef", "$anchor", "$dynamicAnchor", "$id", "$schema",
-	"$vocabulary", "$comment", "title", "description", "examples", "deprecated", "readOnly", "writeOnly",
+	"minLength", "pattern", "format", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains",
+	"maxProperties", "minProperties", "required", "dependentRequired", "$ref", "$dynamicRef", "$anchor", "$dynamicAnchor", "$id",
+	"$schema", "$vocabulary", "$comment", "title", "description", "examples", "deprecated", "readOnly", "writeOnly",
 }
 
 // splitKeyword divides a place in a schema into that of the innermost schema and a keyword.
@@ -69,8 +69,9 @@ func splitKeyword(location []string) (path, keyword string) {
 	for i := len(location) - 1; i >= 0; i-- {
 		k := location[i]
 		named := i > 0 && slices.Contains(schemaMaps, location[i-1])
-		if !named && (slices.Contains(valueKeywords, k) || slices.Contains(oneSchema, k) || slices.Contains(schemaLists, k) ||
-			slices.Contains(schemaMaps, k)) {
+		known := slices.Contains(valueKeywords, k) || slices.Contains(oneSchema, k) ||
+			slices.Contains(schemaLists, k) || slices.Contains(schemaMaps, k)
+		if known && !named {
 			return pointerOf(location[:i]), k
 		}
 	}

@@ -45,8 +45,9 @@ func readCorpus(tb testing.TB, name string) []corpusLine {
 
 // TestCorpus makes values for every schema of the corpora, twice over several seeds. Each must fit, in the opinion of a
 // validator that was compiled apart, or an error must name a keyword. Which schemas are refused, and why, is golden
-// (-rewrite): suite.jsonl are the schemas of the JSON Schema Test Suite for draft 2020-12 (licence beside it), sdk.jsonl
-// those that pydantic 2.13, zod 4 and zod-to-json-schema emitted for models of our own, and hand-written ones.
+// (-rewrite): suite.jsonl are the schemas of the JSON Schema Test Suite for draft 2020-12 (licence beside it),
+// sdk.jsonl those that pydantic 2.13, zod 4 and zod-to-json-schema emitted for models of our own, and hand-written
+// ones.
 func TestCorpus(t *testing.T) {
 	for _, tt := range []struct {
 		name string

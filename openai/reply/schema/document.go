@@ -28,11 +28,13 @@ type reference struct {
 // Members of a schema that hold schemas: one, a list, or one per name.
 var (
 	oneSchema = []string{
-		"additionalProperties", "unevaluatedProperties", "propertyNames", "items", "additionalItems", "unevaluatedItems",
-		"contains", "not", "if", "then", "else", "contentSchema",
+		"additionalProperties", "unevaluatedProperties", "propertyNames", "items", "additionalItems",
+		"unevaluatedItems", "contains", "not", "if", "then", "else", "contentSchema",
 	}
 	schemaLists = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
-	schemaMaps  = []string{"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
+	schemaMaps  = []string{
+		"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions",
+	}
 )
 
 func newDocument(root any) *document {
@@ -140,8 +142,8 @@ func (d *document) find(o *object, keyword string) (any, *Error) {
 	return target, nil
 }
 
-// pointer follows a JSON pointer, percent-encoded as in a fragment. A schema that it finds outside of the known places is
-// registered.
+// pointer follows a JSON pointer, percent-encoded as in a fragment. A schema that it finds outside of the known places
+// is registered.
 func (d *document) pointer(at *object, fragment string) (any, bool) {
 	var v any = at
 	path, base := at.path, at.base

@@ -8,7 +8,8 @@ type Error struct {
 	Path, Keyword string
 	// Reason ends the sentence.
 	Reason string
-	// Unsatisfiable tells a schema without any value, or one none was found for, from one that is unsupported or broken.
+	// Unsatisfiable tells a schema without any value, or one none was found for, from one that is unsupported or
+	// broken.
 	Unsatisfiable bool
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// formats makes a text for every format of the standard, and for those beyond it that pydantic and OpenAPI use. A format
-// that is not here says nothing, as the standard wants.
+// formats makes a text for every format of the standard, and for those beyond it that pydantic and OpenAPI use. A
+// format that is not here says nothing, as the standard wants.
 var formats = map[string]func(*generator) string{
 	"date-time": func(g *generator) string { return g.date() + "T" + g.clock() + "Z" },
 	"date":      (*generator).date,

@@ -91,8 +91,8 @@ func (g *generator) number(sp *spec, whole bool) (any, *Error) {
 	return nil, impossible(by, keyword, "no number is left between the bounds")
 }
 
-// floatStep is nil unless all numbers between the bounds are beyond 2^53. Then it is a whole number whose multiples near
-// the bound are exact in a reader's floats.
+// floatStep is nil unless all numbers between the bounds are beyond 2^53. Then it is a whole number whose multiples
+// near the bound are exact in a reader's floats.
 func (b *bounds) floatStep() *big.Rat {
 	near := b.lo
 	if near == nil || near.Sign() < 0 {
@@ -140,17 +140,16 @@ func (b *bounds) multiples(step *big.Rat) (low, high *big.Int) {
 		low = new(big.Int)
 	case low == nil:
 		low = new(big.Int).Sub(high, steps)
+	case high == nil && low.Sign() < 0:
+		low, high = new(big.Int), steps
 	case high == nil:
 		high = new(big.Int).Add(low, steps)
-		if low.Sign() < 0 {
-			high.Add(steps, new(big.Int).Abs(low))
-		}
 	}
 	return low, high
 }
 
-// multiple chooses one multiple of step. Other validators divide floats: of a few, the first is taken that is a multiple
-// for them as well.
+// multiple chooses one multiple of step. Other validators divide floats: of a few, the first is taken that is a
+// multiple for them as well.
 func (g *generator) multiple(low, high *big.Int, step *big.Rat, factors []*big.Rat) json.Number {
 	span := new(big.Int).Sub(high, low)
 	n := 10 * reach

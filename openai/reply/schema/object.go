@@ -301,7 +301,8 @@ func (g *generator) extras(sp *spec, shape objectShape, out *object) *Error {
 		}
 	}
 	if len(out.keys) < shape.low {
-		return impossible(shape.by, "minProperties", "no more than %d members found, %d wanted", len(out.keys), shape.low)
+		return impossible(shape.by, "minProperties", "no more than %d members found, %d wanted",
+			len(out.keys), shape.low)
 	}
 	return nil
 }

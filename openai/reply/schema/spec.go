@@ -209,8 +209,8 @@ var keywordTypes = []struct {
 	t        typeSet
 	keywords string
 }{
-	{typeObject, "properties required additionalProperties patternProperties propertyNames minProperties maxProperties " +
-		"dependentRequired dependentSchemas dependencies unevaluatedProperties"},
+	{typeObject, "properties required additionalProperties patternProperties propertyNames minProperties " +
+		"maxProperties dependentRequired dependentSchemas dependencies unevaluatedProperties"},
 	{typeArray, "items prefixItems contains minItems maxItems uniqueItems unevaluatedItems additionalItems"},
 	{typeString, "pattern format minLength maxLength contentEncoding contentMediaType"},
 	{typeNumber, "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf"},
