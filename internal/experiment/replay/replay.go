@@ -45,7 +45,9 @@ func Run(load *workload.Load, cfg Config, model engine.StepModel) (*Result, erro
 		return nil, err
 	}
 	r := &run{load: load, cfg: cfg}
-	r.recorder = recorder.New(recorder.Config{Ranks: cfg.Cluster.Engine.DPSize, Ended: r.ended})
+	r.recorder = recorder.New(recorder.Config{
+		Ranks: cfg.Cluster.Engine.DPSize, Expect: len(load.Turns), Ended: r.ended,
+	})
 	if r.feed, err = workload.NewFeed(load, cfg.Arrivals, r.release); err != nil {
 		return nil, err
 	}

@@ -35,15 +35,19 @@ func NewGaps() *Gaps { return &Gaps{math: newSketchMath(), last: &cell{lo: 1}} }
 
 // Add counts a gap of ns nanoseconds n times. O(1), or O(log cells) when it is unlike the one before.
 func (g *Gaps) Add(ns int64, n int64) {
+	if ns <= 0 {
+		g.zeros += n
+		return
+	}
 	c := g.last
 	if ns < c.lo || ns > c.hi {
-		if ns <= 0 {
-			g.zeros += n
-			return
-		}
 		c = g.find(ns)
 		g.last = c
 	}
+	c.add(ns, n)
+}
+
+func (c *cell) add(ns, n int64) {
 	d := ns - c.lo
 	r := 1e9/float64(ns) - c.base
 	w := float64(n)
@@ -53,6 +57,34 @@ func (g *Gaps) Add(ns int64, n int64) {
 	c.rate += w * r
 	c.rateSq += w * r * r
 	c.min, c.max = min(c.min, ns), max(c.max, ns)
+}
+
+// AddRow counts the gaps between neighbours of a row of instants, the first being that from prev to ends[0]. The weight of
+// gap i is weight plus the sum of change[:i+1]; none is counted that weighs nothing. It returns the last instant and weight,
+// so that a row can be given in parts. It does what Add would, with less to carry about: O(1) per gap.
+func AddRow[T ~int64](g *Gaps, prev T, weight int64, ends []T, change []int32) (T, int64) {
+	change = change[:len(ends)]
+	c := *g.last
+	for i, end := range ends {
+		weight += int64(change[i])
+		ns := int64(end - prev)
+		prev = end
+		if weight == 0 {
+			continue
+		}
+		if ns < c.lo || ns > c.hi {
+			*g.last = c
+			if ns <= 0 {
+				g.zeros += weight
+				continue
+			}
+			g.last = g.find(ns)
+			c = *g.last
+		}
+		c.add(ns, weight)
+	}
+	*g.last = c
+	return prev, weight
 }
 
 func (g *Gaps) keys(ns int64) (gap, rate int32) {

@@ -90,6 +90,42 @@ func TestGapsAgainstOneByOne(t *testing.T) {
 	})
 }
 
+// TestRowsAreTheirGaps gives rows in parts and one gap at a time.
+func TestRowsAreTheirGaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		row, single := NewGaps(), NewGaps()
+		var ends []int64
+		var change []int32
+		at := rapid.Int64Range(0, 1e12).Draw(t, "start")
+		prev, weight := at, int64(0)
+		for range rapid.IntRange(1, 50).Draw(t, "n") {
+			at += rapid.OneOf(rapid.Int64Range(0, 2), rapid.Int64Range(5e6, 6e6)).Draw(t, "gap")
+			ends = append(ends, at)
+			c := rapid.Int64Range(-weight, 3).Draw(t, "change")
+			change = append(change, int32(c))
+			weight += c
+			if weight > 0 {
+				last := prev
+				if n := len(ends); n > 1 {
+					last = ends[n-2]
+				}
+				single.Add(at-last, weight)
+			}
+		}
+		cut := rapid.IntRange(0, len(ends)).Draw(t, "cut")
+		mid, w := AddRow(row, prev, 0, ends[:cut], change)
+		if _, w = AddRow(row, mid, w, ends[cut:], change[cut:]); w != weight {
+			t.Fatalf("weight %d at the end, want %d", w, weight)
+		}
+		if diff := cmp.Diff(single.Gap(), row.Gap()); diff != "" {
+			t.Fatalf("gap by gap (-) and as a row (+):\n%s", diff)
+		}
+		if diff := cmp.Diff(single.Rate(), row.Rate()); diff != "" {
+			t.Fatalf("gap by gap (-) and as a row (+):\n%s", diff)
+		}
+	})
+}
+
 func TestCellsAreExact(t *testing.T) {
 	g := NewGaps()
 	for ns := int64(1); ns < 1e12; ns = ns*3/2 + 1 {

@@ -6,6 +6,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"fakellm/engine/kv"
+	"fakellm/internal/rng"
 )
 
 // hashSeed is the seed of every block hash (spec engine-core §5.1).
@@ -16,6 +17,8 @@ const hashSeed = 1337
 // the hash of every block that lies within one id, so each is computed once. Not safe for concurrent use.
 type Table struct {
 	block int
+	// named: blocks within one id get a name instead of their hash.
+	named bool
 	// memo holds, by id, the hash of memoSize tokens of that id; known says which are filled.
 	memo     []kv.LocalHash
 	known    []bool
@@ -25,6 +28,11 @@ type Table struct {
 
 // NewTable returns a table for ids that stand for block tokens each, block at least 1.
 func NewTable(block int) *Table { return &Table{block: block} }
+
+// NewNamedTable returns a table whose hashes are as good as any inside a run, since equal blocks have equal ones, but are not
+// those of spec engine-core §5.1: a block within one id is named after it in O(1), without hashing kilobytes. Use it where
+// nobody outside sees a hash.
+func NewNamedTable(block int) *Table { return &Table{block: block, named: true} }
 
 // Prompt is the content of one request: prompt tokens by block id, output that nobody can ask for again.
 type Prompt struct {
@@ -64,9 +72,21 @@ func (p *Prompt) Local(i, size int) (kv.LocalHash, bool) {
 // AppendLocals implements kv.BulkContent: O(1) amortised per block that lies within one id.
 func (p *Prompt) AppendLocals(dst []kv.LocalHash, from, to, size int) []kv.LocalHash {
 	to = min(to, p.tokens/size)
-	for i := from; i < to; i++ {
-		h, _ := p.Local(i, size)
-		dst = append(dst, h)
+	t := p.table
+	if t.block%size != 0 {
+		for i := from; i < to; i++ {
+			h, _ := p.Local(i, size)
+			dst = append(dst, h)
+		}
+		return dst
+	}
+	per := t.block / size
+	for i := from; i < to; {
+		id := i / per
+		h := t.repeated(p.ids[id], size)
+		for end := min(to, (id+1)*per); i < end; i++ {
+			dst = append(dst, h)
+		}
 	}
 	return dst
 }
@@ -94,6 +114,9 @@ func same(ids []uint32) bool {
 
 // repeated returns the hash of size tokens that are all id.
 func (t *Table) repeated(id uint32, size int) kv.LocalHash {
+	if t.named { // a bijection of the pair, as long as sizes stay below 2^32
+		return kv.LocalHash(rng.Mix(uint64(id)<<32 | uint64(uint32(size))))
+	}
 	if size != t.memoSize {
 		t.memo, t.known, t.memoSize = nil, nil, size
 	}

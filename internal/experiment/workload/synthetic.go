@@ -131,7 +131,7 @@ type prompts struct {
 }
 
 func (s Synthetic) prompts() *prompts {
-	p := &prompts{table: NewTable(s.Block), tokens: s.Prompt, blocks: (s.Prompt + s.Block - 1) / s.Block}
+	p := &prompts{table: NewNamedTable(s.Block), tokens: s.Prompt, blocks: (s.Prompt + s.Block - 1) / s.Block}
 	p.lead = min(p.blocks, int(math.Round(float64(p.blocks)*s.SharedRatio)))
 	if s.SharedRatio > 0 && s.Groups > 0 {
 		p.groups, p.stream = s.Groups, rng.NewStdRng(groupSeed)

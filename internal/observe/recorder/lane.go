@@ -151,27 +151,17 @@ func (l *lane) add(s stretch) {
 // flush hands over the gaps that no open request can weigh any more, when there are many or with all, which ends the lane.
 // O(1) amortised per pass.
 func (l *lane) flush(gaps *report.Gaps, all bool) {
-	if !all && len(l.ends) < max(l.limit, laneLimit) {
+	if len(l.ends) == 0 || !all && len(l.ends) < max(l.limit, laneLimit) {
 		return
 	}
 	n := len(l.ends)
 	if !all {
 		n = l.settled()
 	}
-	weight, prev := l.weight, l.prev
-	for i, end := range l.ends[:n] {
-		weight += int64(l.diff[i])
-		if weight != 0 {
-			gaps.Add(int64(end-prev), weight)
-		}
-		prev = end
-	}
-	l.weight, l.prev = weight, prev
+	l.prev, l.weight = report.AddRow(gaps, l.prev, l.weight, l.ends[:n], l.diff)
 	l.base += n
 	l.ends = l.ends[:copy(l.ends, l.ends[n:])]
-	if len(l.diff) > 0 {
-		l.diff = l.diff[:copy(l.diff, l.diff[n:])]
-	}
+	l.diff = l.diff[:copy(l.diff, l.diff[n:])]
 	l.limit = 2 * len(l.ends)
 }
 

@@ -11,6 +11,8 @@ import (
 type Config struct {
 	// Ranks is the number of ranks per worker, at least 1.
 	Ranks int
+	// Expect is the number of requests to come, as far as known, to make room for their records at once.
+	Expect int
 	// Ended is called at the end of every request; nil for nobody. at is the instant and ms the same unrounded.
 	Ended func(e *Entry, at engine.Time, end engine.End)
 }
@@ -48,7 +50,7 @@ type phase struct {
 // New returns an empty recorder.
 func New(cfg Config) *Recorder {
 	cfg.Ranks = max(1, cfg.Ranks)
-	return &Recorder{cfg: cfg, gaps: report.NewGaps()}
+	return &Recorder{cfg: cfg, gaps: report.NewGaps(), records: make([]report.Record, 0, cfg.Expect)}
 }
 
 var _ engine.RunSink = (*Recorder)(nil)

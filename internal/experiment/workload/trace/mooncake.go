@@ -15,6 +15,9 @@ type Options struct {
 	Name string
 	// Block is the number of tokens of one hash id; 0 for 512.
 	Block int
+	// Hashes makes block hashes those that others compute from the tokens (spec engine-core §5.1), for runs whose cache
+	// events are seen outside; otherwise they are names, which cost less.
+	Hashes bool
 }
 
 // DefaultBlock is the trace block of the published Mooncake traces, in tokens.
@@ -31,7 +34,11 @@ func Mooncake(r io.Reader, opt Options) (*workload.Load, error) {
 	if opt.Block < 0 {
 		return nil, &workload.Error{Source: opt.Name, Field: "trace_block_size", Problem: fmt.Sprintf("%d: must be at least 1", opt.Block)}
 	}
-	m := &mooncake{opt: opt, table: workload.NewTable(opt.Block), prompts: slab[workload.Prompt]{size: 1024}}
+	table := workload.NewNamedTable
+	if opt.Hashes {
+		table = workload.NewTable
+	}
+	m := &mooncake{opt: opt, table: table(opt.Block), prompts: slab[workload.Prompt]{size: 1024}}
 	lines := newLines(r)
 	for {
 		line, number, err := lines.next()

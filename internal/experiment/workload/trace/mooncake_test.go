@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,11 +157,39 @@ func TestContentEqualsTheSpelledPrompt(t *testing.T) {
 					t.Fatalf("block %d of %d tokens of %v×%d: %x %v, want %x %v", i, size, ids, block, h, ok, wantH, wantOK)
 				}
 			}
-			if got := prompt.AppendLocals(nil, 0, tokens, size); len(got) != tokens/size {
-				t.Fatalf("%d hashes in bulk, want %d", len(got), tokens/size)
+			var all []kv.LocalHash
+			for i := range tokens / size {
+				h, _ := want.Local(i, size)
+				all = append(all, h)
+			}
+			if got := prompt.AppendLocals(nil, 0, tokens, size); !slices.Equal(got, all) {
+				t.Fatalf("in bulk %x, want %x", got, all)
 			}
 			if got := prompt.AppendTokens(nil, 0, tokens); !cmp.Equal([]uint32(want), got) {
 				t.Fatalf("tokens %v, want %v", got, want)
+			}
+		}
+	})
+}
+
+// TestNamesAreAsGoodAsHashes: two blocks have equal names if and only if they have equal hashes.
+func TestNamesAreAsGoodAsHashes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		block, size := rapid.IntRange(1, 6).Draw(t, "block"), rapid.IntRange(1, 6).Draw(t, "size")
+		named, hashed := workload.NewNamedTable(block), workload.NewTable(block)
+		names, hashes := map[kv.LocalHash]kv.LocalHash{}, map[kv.LocalHash]kv.LocalHash{}
+		for range 3 {
+			ids := rapid.SliceOfN(rapid.Uint32Range(0, 3), 1, 12).Draw(t, "ids")
+			p, q := named.Prompt(ids, len(ids)*block), hashed.Prompt(ids, len(ids)*block)
+			a, b := p.AppendLocals(nil, 0, 1<<20, size), q.AppendLocals(nil, 0, 1<<20, size)
+			for i := range b {
+				if n, ok := names[b[i]]; ok && n != a[i] {
+					t.Fatalf("block %d of %v has two names", i, ids)
+				}
+				if h, ok := hashes[a[i]]; ok && h != b[i] {
+					t.Fatalf("block %d of %v shares its name", i, ids)
+				}
+				names[b[i]], hashes[a[i]] = a[i], b[i]
 			}
 		}
 	})

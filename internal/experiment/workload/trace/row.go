@@ -133,11 +133,47 @@ func (r *row) readTokens(s *scanner) error {
 	})
 }
 
+// readHashes reads most of a trace, so plain lists of short numbers have a loop of their own.
 func (r *row) readHashes(s *scanner) error {
+	if ids, pos, ok := plainList(s.buf, s.pos, r.hashes); ok {
+		r.hashes, s.pos = ids, pos
+		return nil
+	}
 	return each(s, func(v uint64) error {
 		r.hashes = append(r.hashes, v)
 		return nil
 	})
+}
+
+// plainList appends the numbers of the list that begins at pos, if it is not empty and holds nothing but numbers of at most 18
+// digits without leading zeros, commas and single blanks, and returns where it ends.
+func plainList(buf []byte, pos int, ids []uint64) ([]uint64, int, bool) {
+	if pos < len(buf) && buf[pos] == ' ' {
+		pos++
+	}
+	if pos == len(buf) || buf[pos] != '[' {
+		return nil, 0, false
+	}
+	for pos++; ; pos++ {
+		if pos < len(buf) && buf[pos] == ' ' {
+			pos++
+		}
+		start, v := pos, uint64(0)
+		for pos < len(buf) && buf[pos]-'0' <= 9 {
+			v = v*10 + uint64(buf[pos]-'0')
+			pos++
+		}
+		if n := pos - start; n == 0 || n > 18 || buf[start] == '0' && n > 1 || pos == len(buf) {
+			return nil, 0, false
+		}
+		ids = append(ids, v)
+		if buf[pos] == ']' {
+			return ids, pos + 1, true
+		}
+		if buf[pos] != ',' {
+			return nil, 0, false
+		}
+	}
 }
 
 func each(s *scanner, take func(uint64) error) error {
