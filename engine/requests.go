@@ -20,7 +20,7 @@ func (e *Engine) Requests(rank int) []RequestState {
 	var out []RequestState
 	switch c := e.ranks[rank].(type) {
 	case *vllm:
-		for _, s := range c.byID {
+		for _, s := range c.byID { // order: sorted below
 			out = append(out, RequestState{
 				ID: s.req.ID, Running: s.running, PromptTokens: s.prompt, Generated: s.generated(), Computed: s.computed,
 				Cached: s.cached, Arrival: s.req.Arrival,
@@ -31,7 +31,7 @@ func (e *Engine) Requests(rank int) []RequestState {
 		for _, s := range c.running {
 			running[s.req.ID] = true
 		}
-		for _, s := range c.byID {
+		for _, s := range c.byID { // order: sorted below
 			out = append(out, RequestState{
 				ID: s.req.ID, Running: running[s.req.ID], PromptTokens: s.prompt, Generated: s.output(),
 				Computed: s.materialized, Cached: s.reused, Arrival: s.req.Arrival,

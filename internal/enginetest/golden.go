@@ -102,7 +102,7 @@ func ParseGolden(text []byte) (*Golden, error) {
 		Ranks  int          `json:"dp_size"`
 	}
 	block := 0
-	for key, value := range f.Args {
+	for key, value := range f.Args { // order: each key sets a field of its own
 		var err error
 		switch key {
 		case "extra_engine_args":

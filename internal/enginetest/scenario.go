@@ -181,7 +181,7 @@ func (a *arguments) tokens() (ids kv.Tokens) {
 
 // leftover reports mistakes and arguments that nobody asked for.
 func (a *arguments) leftover() error {
-	for key := range a.values {
+	for key := range a.values { // order: any of them is an error
 		a.err = cmp.Or(a.err, fmt.Errorf("unknown argument %q", key))
 	}
 	return a.err
