@@ -17,7 +17,7 @@ func (t o200k) next(s string, i int) int {
 		return t.digits(s, after)
 	}
 	if c&clNewline == 0 {
-		if end := t.prefixed(s, i, after, c); end > 0 {
+		if end := t.prefixed(s, after, c); end > 0 {
 			return end + contraction(s, end)
 		}
 		if s[i] == ' ' && after < len(s) {
@@ -32,10 +32,10 @@ func (t o200k) next(s string, i int) int {
 	return t.symbols(s, after, true)
 }
 
-// prefixed matches a word that may start with the rune of class c, neither letter nor number nor newline, at
-// s[i:after]; 0 means no word. That rune may itself be a mark, which is also part of H and T: H*T+ is tried with the
+// prefixed matches a word that may start with the rune of class c, neither letter nor number nor newline, that ends at
+// after; 0 means no word. That rune may itself be a mark, which is also part of H and T: H*T+ is tried with the
 // rune as prefix, then as part of the word, before H+T* is.
-func (t o200k) prefixed(s string, i, after int, c class) int {
+func (t o200k) prefixed(s string, after int, c class) int {
 	end, tail := t.word(s, after)
 	switch {
 	case end > after && tail:

@@ -41,7 +41,7 @@ func NewFiller(e *tokenize.Encoding) (*Filler, error) {
 		return word{text: text, id: ids[0]}
 	}
 	for class, list := range wordLists {
-		for _, w := range strings.Fields(list) {
+		for w := range strings.FieldsSeq(list) {
 			title := strings.ToUpper(w[:1]) + w[1:]
 			switch class {
 			case classDet, classPrep, classOpen:

@@ -13,15 +13,15 @@ func (p *Plan) applyStop(r *Request, from, to int) bool {
 	if len(r.Stop) == 0 || from == to {
 		return false
 	}
-	begin, close := p.offset(from), p.offset(to)
+	begin, limit := p.offset(from), p.offset(to)
 	first := p.offset(max(from, min(r.Limits.Min, to))) // a string must be complete after this
-	at, end, which := -1, close+1, ""
+	at, end, which := -1, limit+1, ""
 	for _, s := range r.Stop {
 		if s == "" {
 			continue
 		}
-		search := min(max(begin, first-len(s)+1), close)
-		if i := strings.Index(p.Text[search:close], s); i >= 0 {
+		search := min(max(begin, first-len(s)+1), limit)
+		if i := strings.Index(p.Text[search:limit], s); i >= 0 {
 			if i += search; i+len(s) < end || i+len(s) == end && i < at {
 				at, end, which = i, i+len(s), s
 			}
@@ -56,12 +56,12 @@ func (p *Plan) cut(n int) {
 	p.IDs, p.Ends, p.Text = p.IDs[:n], p.Ends[:n], p.Text[:p.offset(n)]
 	p.Reasoning = min(p.Reasoning, n)
 	for i := range p.Segments {
-		if s := &p.Segments[i]; s.Tokens >= n {
+		s := &p.Segments[i]
+		if s.Tokens >= n {
 			s.Tokens = n
 			p.Segments = p.Segments[:i+1]
 			return
-		} else {
-			n -= s.Tokens
 		}
+		n -= s.Tokens
 	}
 }

@@ -32,7 +32,7 @@ func TestAnswerContinuesPrompt(t *testing.T) {
 					}
 					plan := p.Plan(&r)
 					chat.Messages = append(chat.Messages, tokenize.Message{Role: "assistant", Content: plan.Text})
-					before = append(prompt, plan.IDs...)
+					before = slices.Concat(prompt, plan.IDs)
 				}
 			})
 		}

@@ -12,28 +12,23 @@ import (
 
 // compileError turns what the validator says about a schema into an Error.
 func (s *Schema) compileError(err error) *Error {
-	var invalid *jsonschema.SchemaValidationError
-	if errors.As(err, &invalid) {
-		var v *jsonschema.ValidationError
-		if errors.As(invalid.Err, &v) {
+	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
+		if v, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
 			leaf := deepest(v)
 			path, keyword := splitKeyword(leaf.InstanceLocation)
 			return &Error{Path: path, Keyword: keyword, Reason: "invalid: " + reason(leaf)}
 		}
 	}
-	var dialect *jsonschema.UnsupportedDraftError
-	if errors.As(err, &dialect) {
+	if _, ok := errors.AsType[*jsonschema.UnsupportedDraftError](err); ok {
 		return unsupported(nil, "$schema", "%v", err)
 	}
-	var load *jsonschema.LoadURLError
-	if errors.As(err, &load) {
+	if load, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
 		if load.URL != "" && s.hasDialect(load.URL) {
 			return unsupported(nil, "$schema", "dialect %s is not known", load.URL)
 		}
 		return unsupported(nil, "$ref", "%v", err)
 	}
-	var pattern *jsonschema.InvalidRegexError
-	if errors.As(err, &pattern) {
+	if _, ok := errors.AsType[*jsonschema.InvalidRegexError](err); ok {
 		return unsupported(nil, "pattern", "%v", err)
 	}
 	return unsupported(nil, "schema", "%v", err)
@@ -66,8 +61,7 @@ var valueKeywords = []string{
 
 // splitKeyword divides a place in a schema into that of the innermost schema and a keyword.
 func splitKeyword(location []string) (path, keyword string) {
-	for i := len(location) - 1; i >= 0; i-- {
-		k := location[i]
+	for i, k := range slices.Backward(location) {
 		named := i > 0 && slices.Contains(schemaMaps, location[i-1])
 		known := slices.Contains(valueKeywords, k) || slices.Contains(oneSchema, k) ||
 			slices.Contains(schemaLists, k) || slices.Contains(schemaMaps, k)

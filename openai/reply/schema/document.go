@@ -147,7 +147,7 @@ func (d *document) find(o *object, keyword string) (any, *Error) {
 func (d *document) pointer(at *object, fragment string) (any, bool) {
 	var v any = at
 	path, base := at.path, at.base
-	for _, step := range strings.Split(fragment[1:], "/") {
+	for step := range strings.SplitSeq(fragment[1:], "/") {
 		if s, err := url.PathUnescape(step); err == nil {
 			step = s
 		}

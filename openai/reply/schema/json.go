@@ -120,7 +120,7 @@ type memberError struct {
 func (e *memberError) Error() string { return e.err.Error() }
 
 func inMember(name string, err error) error {
-	if _, ok := err.(*memberError); ok {
+	if _, ok := errors.AsType[*memberError](err); ok {
 		return err
 	}
 	return &memberError{name, err}

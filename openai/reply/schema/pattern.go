@@ -278,6 +278,9 @@ func (m *matcher) write(re *syntax.Regexp) {
 		m.write(re.Sub[0])
 	case syntax.OpNoMatch:
 		m.failed = true
+	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		// They take no text; whether they hold is found out at the end.
 	}
 }
 

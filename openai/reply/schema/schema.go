@@ -41,8 +41,7 @@ func compile(raw []byte) (*Schema, *Error) {
 	root, err := parse(raw)
 	if err != nil {
 		keyword := "schema"
-		var m *memberError
-		if errors.As(err, &m) {
+		if m, ok := errors.AsType[*memberError](err); ok {
 			keyword = m.member
 		}
 		return nil, unsupported(nil, keyword, "%v", err)

@@ -146,7 +146,7 @@ func (g *generator) one(list []string) string { return list[g.below(len(list))] 
 func (g *generator) hinted() string {
 	name := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(g.hint))
 	for _, h := range hints {
-		for _, suffix := range strings.Fields(h.names) {
+		for suffix := range strings.FieldsSeq(h.names) {
 			if strings.HasSuffix(name, suffix) || strings.HasSuffix(name, suffix+"s") {
 				return h.make(g)
 			}
