@@ -3,7 +3,7 @@ package engine
 // pass implements core: one scheduler iteration in the order of spec engine-core §4.2.
 func (c *sglangCore) pass(p *Pass, t turn) (verdict, error) {
 	c.batch, c.fresh, c.ended = c.batch[:0], c.fresh[:0], c.ended[:0]
-	c.retracted, c.rejected = c.retracted[:0], c.rejected[:0]
+	c.retracted, c.rejected, c.load = c.retracted[:0], c.rejected[:0], Load{}
 	if c.cache != nil {
 		c.cache.reuse()
 	}
@@ -60,8 +60,10 @@ func (c *sglangCore) mayRepeat(p *Pass, effect bool) bool {
 	if effect || p.Start != c.repeatAt {
 		c.repeats = 0
 	}
-	c.repeatAt = p.Start
-	c.repeats++
+	if !effect {
+		c.repeatAt = p.Start
+		c.repeats++
+	}
 	return c.repeats <= maxRetries
 }
 

@@ -10,8 +10,8 @@ type plannedRun struct {
 	passes int
 	// growers orders the requests by residue of their length modulo the page size, then by place in the running list.
 	growers []uint64
-	reqs    []*Request
-	outputs []Output
+	// cursor ends the growers of smaller residues than the last that were asked for.
+	cursor int
 }
 
 // run implements core. Steady decode is possible while nothing waits, or while FIFO keeps all waiting behind full slots.
@@ -85,24 +85,25 @@ func (c *sglangCore) covered(passes int) int {
 func (c *sglangCore) commit(n int, r *Run) {
 	c.plan.passes = 0
 	c.sortGrowers()
+	growing := c.nextBoundary(0)
 	for k := range n {
-		growth := len(c.atBoundary(k))
-		c.evict(growth - c.pool.Free())
-		if !c.pool.Take(growth) {
+		c.evict(len(growing) - c.pool.Free())
+		if !c.pool.Take(len(growing)) {
 			panic("engine: sglang run was planned beyond the pool")
 		}
+		growing = c.nextBoundary(k + 1)
 		if c.cfg.EnablePrefixCaching {
-			c.insertCompleted(k)
+			c.insertCompleted(growing, k)
 		}
 		c.ratio = max(c.ratio-c.ratioDecay, c.ratioMin)
 	}
-	c.plan.reqs, c.ended = c.plan.reqs[:0], c.ended[:0]
+	c.ended = c.ended[:0]
 	kept := c.running[:0]
 	for _, s := range c.running {
 		s.length += n
 		s.materialized += n
 		s.allocated = max(s.allocated, c.ceil(s.length))
-		c.plan.reqs = append(c.plan.reqs, s.req)
+		r.Requests = append(r.Requests, s.req)
 		if s.remaining() > 0 {
 			kept = append(kept, s)
 			continue
@@ -112,18 +113,17 @@ func (c *sglangCore) commit(n int, r *Run) {
 	}
 	clear(c.running[len(kept):])
 	c.running = kept
-	r.Requests = append(r.Requests, c.plan.reqs...)
 	for _, s := range c.ended {
 		c.finish(s)
 		c.forget(s)
 	}
 	if n > 0 {
-		c.decoded, c.barren, c.decodeOnly = true, 0, false
+		c.decoded, c.barren, c.repeats, c.decodeOnly = true, 0, 0, false
 	}
 	r.After = c.state()
 }
 
-// sortGrowers prepares atBoundary.
+// sortGrowers prepares nextBoundary.
 func (c *sglangCore) sortGrowers() {
 	c.plan.growers = c.plan.growers[:0]
 	for i, s := range c.running {
@@ -132,18 +132,36 @@ func (c *sglangCore) sortGrowers() {
 	slices.Sort(c.plan.growers)
 }
 
-// atBoundary returns the requests whose length is a multiple of the page size before pass k of the run: they claim a page
-// in it, and completed one in the pass before. They are in running order.
-func (c *sglangCore) atBoundary(k int) []uint64 {
-	residue := uint64((c.page - k%c.page) % c.page)
-	from, _ := slices.BinarySearch(c.plan.growers, residue<<32)
-	to, _ := slices.BinarySearch(c.plan.growers, (residue+1)<<32)
+// nextBoundary returns the requests whose length is a multiple of the page size before pass k of the run: they claim a
+// page in it, and completed one in the pass before. They are in running order. It is called for each k in turn, so that
+// the residues come in falling order and a cursor finds them.
+func (c *sglangCore) nextBoundary(k int) []uint64 {
+	residue := (c.page - k%c.page) % c.page
+	if k == 0 {
+		c.plan.cursor = c.plan.lead()
+		return c.plan.growers[:c.plan.cursor]
+	}
+	if residue == c.page-1 {
+		c.plan.cursor = len(c.plan.growers)
+	}
+	to := c.plan.cursor
+	from := to
+	for from > 0 && c.plan.growers[from-1]>>32 == uint64(residue) {
+		from--
+	}
+	c.plan.cursor = from
 	return c.plan.growers[from:to]
 }
 
+// lead is the number of growers with residue 0.
+func (r *plannedRun) lead() int {
+	n, _ := slices.BinarySearch(r.growers, 1<<32)
+	return n
+}
+
 // insertCompleted gives the pages completed in pass k to the tree, except those of requests that end with it.
-func (c *sglangCore) insertCompleted(k int) {
-	for _, g := range c.atBoundary(k + 1) {
+func (c *sglangCore) insertCompleted(completed []uint64, k int) {
+	for _, g := range completed {
 		s := c.running[uint32(g)]
 		if s.remaining() == k+1 {
 			continue

@@ -37,7 +37,7 @@ func (c *sglangCore) unblock(p *Pass) (effect, retry bool) {
 	}
 	switch {
 	case len(c.running) > 0:
-		c.decodeOnly = effect
+		c.decodeOnly = c.decodeOnly || effect
 	case first != nil && c.waiting.at(0) != first:
 		c.waiting.remove(first)
 		c.waiting.pushFront(first)

@@ -45,7 +45,9 @@ func (c *twinCore) pass(p *Pass, t turn) (verdict, error) {
 	}
 	v := verdict{retry: c.ratio != before, prefilled: p.PromptTokens > 0}
 	v.effect = p.ScheduledTokens > 0 || len(p.Admitted)+len(p.Preempted)+len(p.Outputs) > 0
-	if c.repeats++; v.effect || p.Start != c.at {
+	if c.repeats++; v.effect {
+		c.repeats = 0
+	} else if p.Start != c.at {
 		c.at, c.repeats = p.Start, 1
 	}
 	v.retry = v.retry && c.repeats <= maxRetries
@@ -295,7 +297,7 @@ func (c *twinCore) unblock(p *Pass) (effect, retry bool) {
 		}
 	}
 	if len(c.running) > 0 {
-		c.decodeOnly = effect
+		c.decodeOnly = c.decodeOnly || effect
 		return effect, false
 	}
 	if first > 0 {
