@@ -9,9 +9,10 @@
 //
 // # Vocabularies
 //
-// vocab/*.bin are converted by internal/genvocab from github.com/tiktoken-go/tokenizer, which is also the second opinion
-// of the tests. The product does not link that module: a stripped program that only counts tokens is 13.3 MB with it and
-// 4.1 MB with vocab/, and loading both vocabularies adds 19 MB of memory with it and 7.5 MB here, in half the time.
+// vocab/*.bin are converted by internal/genvocab from github.com/tiktoken-go/tokenizer, which is also the second
+// opinion of the tests. The product does not link that module: a stripped program that only counts tokens is 13.3 MB
+// with it and 4.1 MB with vocab/; loading both vocabularies takes 19 MB of memory with it and 7.5 MB here, in half the
+// time.
 //
 // # Text that is not UTF-8
 //

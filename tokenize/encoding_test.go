@@ -109,7 +109,8 @@ func TestOtherModule(t *testing.T) {
 func TestMergers(t *testing.T) {
 	e := mustGet(t, O200kBase)
 	rapid.Check(t, func(t *rapid.T) {
-		piece := rapid.StringOfN(rapid.RuneFrom([]rune("abcdefstионэ中文字한글-= ")), 1, -1, smallPiece).Draw(t, "piece")
+		runes := rapid.RuneFrom([]rune("abcdefstионэ中文字한글-= "))
+		piece := rapid.StringOfN(runes, 1, -1, smallPiece).Draw(t, "piece")
 		small := e.vocab.appendSmall(nil, piece)
 		long := new(merger).appendMerged(nil, piece, e.vocab)
 		if e.Decode(small) != piece || e.Decode(long) != piece || len(small) != len(long) {
@@ -125,7 +126,9 @@ func TestMergers(t *testing.T) {
 
 // FuzzRoundTrip: decoding what was encoded gives the text back, ill-formed parts replaced, whole and in pieces.
 func FuzzRoundTrip(f *testing.F) {
-	for _, s := range []string{"", "Hello, world!", "a\n \nb", "日本語 ABC", "👩‍👩‍👧‍👦", "\xff\xe4\xbd", "x\x00y", "it's 123456"} {
+	for _, s := range []string{
+		"", "Hello, world!", "a\n \nb", "日本語 ABC", "👩‍👩‍👧‍👦", "\xff\xe4\xbd", "x\x00y", "it's 123456",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

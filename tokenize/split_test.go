@@ -193,8 +193,8 @@ func TestClasses(t *testing.T) {
 		}
 		s := string(r)
 		c, n := table.at(s, 0)
-		if n != len(s) || c&clLetter != 0 != isLetter(r) || c&clNumber != 0 != isNumber(r) || c&clSpace != 0 != isSpace(r) ||
-			c&clNewline != 0 != isNewline(r) || c&clHead != 0 != isHead(r) || c&clTail != 0 != isTail(r) {
+		if n != len(s) || c&clLetter != 0 != isLetter(r) || c&clNumber != 0 != isNumber(r) ||
+			c&clSpace != 0 != isSpace(r) || c&clNewline != 0 != isNewline(r) || c&clHead != 0 != isHead(r) || c&clTail != 0 != isTail(r) {
 			t.Fatalf("%U: class %b, %d bytes", r, c, n)
 		}
 	}
