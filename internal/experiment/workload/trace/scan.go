@@ -129,26 +129,56 @@ func (s *scanner) escaped(start int) ([]byte, error) {
 	return nil, errShort
 }
 
-// number returns the bytes of a number.
+// number returns the bytes of a number in JSON's grammar.
 func (s *scanner) number() ([]byte, error) {
 	s.space()
 	start := s.pos
-	for s.pos < len(s.buf) {
-		switch c := s.buf[s.pos]; {
-		case '0' <= c && c <= '9', c == '-', c == '+', c == '.', c == 'e', c == 'E':
-			s.pos++
-			continue
-		}
-		break
+	for s.pos < len(s.buf) && inNumber(s.buf[s.pos]) {
+		s.pos++
 	}
 	raw := s.buf[start:s.pos]
 	if len(raw) == 0 {
 		return nil, errors.New("must be a number")
 	}
-	if raw[0] == '+' || raw[0] == '.' || raw[0] == '0' && len(raw) > 1 && '0' <= raw[1] && raw[1] <= '9' {
+	if !isNumber(raw) {
 		return nil, fmt.Errorf("%s is not a number", raw)
 	}
 	return raw, nil
+}
+
+// isNumber reports whether raw is -? (0 | 1-9 digits) (. digits)? (e sign? digits)?.
+func isNumber(raw []byte) bool {
+	raw = bytes.TrimPrefix(raw, []byte("-"))
+	whole := digits(raw)
+	if whole == 0 || raw[0] == '0' && whole > 1 {
+		return false
+	}
+	raw = raw[whole:]
+	if len(raw) > 0 && raw[0] == '.' {
+		n := digits(raw[1:])
+		if n == 0 {
+			return false
+		}
+		raw = raw[1+n:]
+	}
+	if len(raw) > 0 && (raw[0] == 'e' || raw[0] == 'E') {
+		raw = raw[1:]
+		if len(raw) > 0 && (raw[0] == '+' || raw[0] == '-') {
+			raw = raw[1:]
+		}
+		n := digits(raw)
+		return n > 0 && n == len(raw)
+	}
+	return len(raw) == 0
+}
+
+// digits counts the leading ones.
+func digits(raw []byte) int {
+	n := 0
+	for n < len(raw) && raw[n]-'0' <= 9 {
+		n++
+	}
+	return n
 }
 
 // float returns a finite number.
