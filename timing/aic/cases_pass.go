@@ -115,10 +115,17 @@ func runCapacity(m *Model, raw json.RawMessage) (object, error) {
 		return nil, err
 	}
 	out := object{
-		{"gpu_bytes", c.GPUBytes}, {"fraction", c.Fraction}, {"weights_bytes", c.WeightBytes},
-		{"activations_bytes", c.ActivationBytes}, {"other_bytes", c.OtherBytes}, {"comm_bytes", c.CommBytes},
-		{"kv_bytes", c.KVBytes}, {"kv_bytes_per_token", c.KVBytesPerToken}, {"kv_tokens", c.KVTokens},
-		{"block_size", c.BlockSize}, {"num_gpu_blocks", c.NumBlocks},
+		{"gpu_bytes", c.GPUBytes},
+		{"fraction", c.Fraction},
+		{"weights_bytes", c.WeightBytes},
+		{"activations_bytes", c.ActivationBytes},
+		{"other_bytes", c.OtherBytes},
+		{"comm_bytes", c.CommBytes},
+		{"kv_bytes", c.KVBytes},
+		{"kv_bytes_per_token", c.KVBytesPerToken},
+		{"kv_tokens", c.KVTokens},
+		{"block_size", c.BlockSize},
+		{"num_gpu_blocks", c.NumBlocks},
 	}
 	if f.Tolerance != nil {
 		out = append(out, field{"tolerance_adjusted", object{

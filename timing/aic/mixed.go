@@ -21,6 +21,12 @@ func (m *Model) MixedStep(ctx, gen, isl, osl, prefix int) (Mixed, error) {
 			return Mixed{}, err
 		}
 	}
+	if ctx == 0 && gen == 0 {
+		return Mixed{}, nil
+	}
+	if ctx > 0 && prefix >= isl {
+		return Mixed{}, fault.New(fault.BadShape, "no new token: prefix %d of isl %d", prefix, isl)
+	}
 	gen *= m.dep.NextN + 1
 	cached := prefix * (ctx / isl)
 	x := ctx + gen - cached
@@ -34,9 +40,6 @@ func (m *Model) MixedStep(ctx, gen, isl, osl, prefix int) (Mixed, error) {
 		return Mixed{}, err
 	}
 	if ctx > 0 && len(m.contextAttention) > 0 {
-		if prefix >= isl {
-			return Mixed{}, fault.New(fault.BadShape, "no new token: prefix %d of isl %d", prefix, isl)
-		}
 		sh := perf.Shape{Batch: ceil(ctx, isl), S: isl - prefix, Prefix: prefix}
 		if out.ContextAttentionMS, err = perf.Sum(m.db, m.contextAttention, sh); err != nil {
 			return Mixed{}, err
@@ -92,12 +95,19 @@ func (m *Model) rankMS(r Rank) (float64, error) {
 	if r.DecodeKVTokens < 0 || r.DecodeKVTokens > 1<<40 {
 		return 0, fault.New(fault.BadShape, "sum_decode_kv_tokens is %d, want 0 to 2^40", r.DecodeKVTokens)
 	}
+	if r.PrefillRequests == 0 && r.PrefillTokens+r.PrefillKVTokens > 0 {
+		return 0, fault.New(fault.BadShape, "prefill tokens without num_prefill_requests")
+	}
+	if r.DecodeRequests == 0 && r.DecodeKVTokens > 0 {
+		return 0, fault.New(fault.BadShape, "sum_decode_kv_tokens is %d without num_decode_requests", r.DecodeKVTokens)
+	}
 	n, d := max(r.PrefillRequests, 1), max(r.DecodeRequests, 1)
-	s, prefix, kv := r.PrefillTokens/n, r.PrefillKVTokens/n, max(r.DecodeKVTokens/d, 1)
+	s, prefix, kv := r.PrefillTokens/n, r.PrefillKVTokens/n, r.DecodeKVTokens/d
 	decode := perf.Shape{Tokens: d, Batch: d, S: kv}
-	decoding := r.DecodeRequests > 0 || r.DecodeKVTokens > 0
+	decoding := r.DecodeRequests > 0
 	switch {
 	case r.PrefillTokens > 0 && decoding:
+		decode.S = max(kv, 1)
 		return m.rankMixed(r, max(s, 1), prefix, decode)
 	case r.PrefillTokens > 0:
 		s = max(s, 1)

@@ -66,10 +66,16 @@ func (ls *laneSet) build() {
 
 var attentionColumns = []table.Column{
 	{Name: "kernel_source", Optional: true},
-	{Name: "batch_size", Kind: table.Int}, {Name: "isl", Kind: table.Int}, {Name: "num_heads", Kind: table.Int},
-	{Name: "num_key_value_heads", Kind: table.Int}, {Name: "head_dim", Kind: table.Int},
-	{Name: "attn_dtype"}, {Name: "kv_cache_dtype"}, {Name: "step", Kind: table.Int},
-	{Name: "window_size", Kind: table.Int, Optional: true}, {Name: "latency", Kind: table.Float},
+	{Name: "batch_size", Kind: table.Int},
+	{Name: "isl", Kind: table.Int},
+	{Name: "num_heads", Kind: table.Int},
+	{Name: "num_key_value_heads", Kind: table.Int},
+	{Name: "head_dim", Kind: table.Int},
+	{Name: "attn_dtype"},
+	{Name: "kv_cache_dtype"},
+	{Name: "step", Kind: table.Int},
+	{Name: "window_size", Kind: table.Int, Optional: true},
+	{Name: "latency", Kind: table.Float},
 }
 
 func (db *DB) loadContext() (*attentionTable, error) {

@@ -17,8 +17,11 @@ type reduceTable struct {
 
 func (db *DB) loadAllReduce() (*reduceTable, error) {
 	cols := []table.Column{
-		{Name: "kernel_source", Optional: true}, {Name: "backend", Optional: true},
-		{Name: "num_gpus", Kind: table.Int}, {Name: "message_size", Kind: table.Int}, {Name: "latency", Kind: table.Float},
+		{Name: "kernel_source", Optional: true},
+		{Name: "backend", Optional: true},
+		{Name: "num_gpus", Kind: table.Int},
+		{Name: "message_size", Kind: table.Int},
+		{Name: "latency", Kind: table.Float},
 	}
 	rows := map[int][]grid.Point{}
 	o, err := db.frames("custom_allreduce_perf", cols, func(f *table.Frame, s table.Source) error {
@@ -129,8 +132,12 @@ type ncclTable struct {
 // loadNCCL reads the table of the version that the system file names; oneCCL's rows stand behind NCCL's.
 func (db *DB) loadNCCL() (*ncclTable, error) {
 	cols := []table.Column{
-		{Name: "op_name"}, {Name: "nccl_dtype", Optional: true}, {Name: "oneccl_dtype", Optional: true},
-		{Name: "num_gpus", Kind: table.Int}, {Name: "message_size", Kind: table.Int}, {Name: "latency", Kind: table.Float},
+		{Name: "op_name"},
+		{Name: "nccl_dtype", Optional: true},
+		{Name: "oneccl_dtype", Optional: true},
+		{Name: "num_gpus", Kind: table.Int},
+		{Name: "message_size", Kind: table.Int},
+		{Name: "latency", Kind: table.Float},
 	}
 	sources := db.Index.Fixed("nccl", db.sys.Misc.NCCLVersion, "nccl_perf")
 	if v := db.sys.Misc.OneCCLVersion; v != "" {

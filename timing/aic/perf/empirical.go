@@ -14,7 +14,7 @@ type sample struct {
 }
 
 // utilAt estimates the utilisation at a place from samples (spec aic-timing §5.8): coordinates in logarithms, scaled to
-// the samples' range per axis, the two nearest weighted by inverse distance; an exact hit answers alone. ok is false
+// the samples' range per axis and clamped to it (an axis of one value puts everything above it at 1), the two nearest weighted by inverse distance; an exact hit answers alone. ok is false
 // without samples.
 func utilAt(samples []sample, at grid.Coord) (util float64, ok bool) {
 	if len(samples) == 0 {
@@ -28,10 +28,7 @@ func utilAt(samples []sample, at grid.Coord) (util float64, ok bool) {
 	}
 	scale := func(c grid.Coord) grid.Coord {
 		for a, v := range lnAll(c) {
-			c[a] = 0
-			if hi[a] > lo[a] {
-				c[a] = (min(max(v, lo[a]), hi[a]) - lo[a]) / (hi[a] - lo[a])
-			}
+			c[a] = min(max((v-lo[a])/max(hi[a]-lo[a], 1e-12), 0), 1)
 		}
 		return c
 	}

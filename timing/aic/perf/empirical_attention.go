@@ -36,7 +36,8 @@ func headScaleAt(backend string, width int) float64 {
 	return t[len(t)-1]
 }
 
-// attentionLadder lists the slices to estimate from: the own window, full attention, then other head widths, 128 first.
+// attentionLadder lists the slices to estimate from: the own window, full attention, then other head widths of the
+// first lane, 128 first.
 func (t *attentionTable) attentionLadder(key attentionKey) []attentionKey {
 	out := []attentionKey{key}
 	if key.window != 0 {
@@ -44,13 +45,13 @@ func (t *attentionTable) attentionLadder(key attentionKey) []attentionKey {
 		full.window = 0
 		out = append(out, full)
 	}
+	if len(t.lanes) == 0 {
+		return out
+	}
 	var widths []int64
-	for _, l := range t.lanes {
-		for k := range l.grids {
-			k.window = key.window
-			if d := k.headDim; d != key.headDim && !slices.Contains(widths, d) {
-				widths = append(widths, d)
-			}
+	for k := range t.lanes[0].grids {
+		if d := k.headDim; d != key.headDim && !slices.Contains(widths, d) {
+			widths = append(widths, d)
 		}
 	}
 	slices.SortFunc(widths, func(a, b int64) int {
@@ -60,7 +61,9 @@ func (t *attentionTable) attentionLadder(key attentionKey) []attentionKey {
 		for _, w := range slices.Compact([]int64{key.window, 0}) {
 			k := key
 			k.headDim, k.window = d, w
-			out = append(out, k)
+			if t.lanes[0].grids[k] != nil {
+				out = append(out, k)
+			}
 		}
 	}
 	return out
@@ -85,7 +88,7 @@ func (db *DB) contextEmpirical(q *ContextQuery, flops, b, s, prefix float64) (fl
 		other := *q
 		other.HeadDim, other.Window = int(k.headDim), int(k.window)
 		sol := db.contextSOL(&other, flops)
-		samples := gridSamples(db.context.find(k, q.Plain), func(c grid.Coord) float64 {
+		samples := gridSamples(db.context.sampled(k, key, q.Plain), func(c grid.Coord) float64 {
 			return sol(c[2], c[0], kvHeadsAt(float64(k.kvHeads), c[0]), c[1], 0)
 		})
 		u, ok := utilAt(samples, grid.Coord{float64(q.Heads), s + prefix, b})
@@ -113,10 +116,19 @@ func (db *DB) generationEmpirical(q *GenerationQuery, at grid.Coord, sol func(gr
 		if err != nil {
 			return 0, err
 		}
-		u, ok := utilAt(gridSamples(db.generation.find(k, q.Plain), from), at)
+		u, ok := utilAt(gridSamples(db.generation.sampled(k, key, q.Plain), from), at)
 		if ok && u > 0 {
 			return sol(at) / u, nil
 		}
 	}
 	return 0, db.miss(db.generation.origin, key.String()+" (empirical)", db.generation.nearestKey(key))
+}
+
+// sampled returns the grid that a rung of the ladder samples: of the own head width from any lane, of another one from
+// the first lane alone.
+func (t *attentionTable) sampled(rung, own attentionKey, plain bool) *grid.Grid {
+	if rung.headDim != own.headDim {
+		return t.lanes[0].grids[rung]
+	}
+	return t.find(rung, plain)
 }

@@ -15,8 +15,11 @@ type gemmTable struct {
 }
 
 var gemmColumns = []table.Column{
-	{Name: "kernel_source", Optional: true}, {Name: "gemm_dtype"},
-	{Name: "m", Kind: table.Int}, {Name: "n", Kind: table.Int}, {Name: "k", Kind: table.Int},
+	{Name: "kernel_source", Optional: true},
+	{Name: "gemm_dtype"},
+	{Name: "m", Kind: table.Int},
+	{Name: "n", Kind: table.Int},
+	{Name: "k", Kind: table.Int},
 	{Name: "latency", Kind: table.Float},
 }
 
@@ -94,24 +97,10 @@ func (db *DB) Gemm(q *GemmQuery, tokens int) (float64, error) {
 	switch db.Mode {
 	case SOL:
 		return sol(m, n, k), nil
-	case Empirical:
-		return db.gemmEmpirical(q.Quant, m, n, k, sol)
 	}
-	ms, err := db.gemmSilicon(q, m, n, k, sol)
-	if db.Mode == Hybrid && fault.Missing(err) {
-		return db.gemmEmpirical(q.Quant, m, n, k, sol)
-	}
-	return ms, err
-}
-
-// gemmSilicon answers from the table alone.
-func (db *DB) gemmSilicon(q *GemmQuery, m, n, k float64, sol func(m, n, k float64) float64) (float64, error) {
-	if q.Quant.Name != "fp8_static" {
-		return db.gemmTable(q.Quant.Name, m, n, k, sol)
-	}
-	ms, err := db.gemmTable("fp8", m, n, k, sol)
-	if err != nil {
-		return 0, err
+	ms, err := db.gemmProduct(q.Quant, m, n, k, sol)
+	if err != nil || q.Quant.Name != "fp8_static" {
+		return ms, err
 	}
 	scale, err := db.computeScale.at(db, m, k)
 	if err != nil {
@@ -126,6 +115,22 @@ func (db *DB) gemmSilicon(q *GemmQuery, m, n, k float64, sol func(m, n, k float6
 		ms -= scale
 	}
 	return max(ms, sol(m, n, k)), nil
+}
+
+// gemmProduct is the product without the cost of scaling, from the table or estimated as the mode has it.
+func (db *DB) gemmProduct(q Quant, m, n, k float64, sol func(m, n, k float64) float64) (float64, error) {
+	if db.Mode == Empirical {
+		return db.gemmEmpirical(q, m, n, k, sol)
+	}
+	name := q.Name
+	if name == "fp8_static" {
+		name = "fp8"
+	}
+	ms, err := db.gemmTable(name, m, n, k, sol)
+	if db.Mode == Hybrid && fault.Missing(err) {
+		return db.gemmEmpirical(q, m, n, k, sol)
+	}
+	return ms, err
 }
 
 func (db *DB) gemmTable(dtype string, m, n, k float64, sol func(m, n, k float64) float64) (float64, error) {

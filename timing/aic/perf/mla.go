@@ -36,9 +36,6 @@ func (db *DB) ContextMLA(q *MLAQuery, batch, s, prefix int) (float64, error) {
 	t, key := db.contextMLA, mlaKey{fmha: q.FMHA.Name, kv: q.KV.Name}
 	if q.Module {
 		t, key.gemm = db.contextMod, q.Gemm.Name
-		if _, err := peak(db.sys, q.Gemm); err != nil {
-			return 0, err
-		}
 	}
 	bw, kvMem := db.sys.GPU.MemBW, q.KV.Mem
 	sol := func(n, b, fresh, pre float64) float64 {

@@ -61,9 +61,14 @@ func (db *DB) loadGenerationModule() (*mlaTable, error) {
 
 func (db *DB) loadMLA(l mlaLayout) (*mlaTable, error) {
 	cols := []table.Column{
-		{Name: "kernel_source", Optional: true}, {Name: "mla_dtype"}, {Name: "kv_cache_dtype"},
-		{Name: "num_heads", Kind: table.Int}, {Name: "batch_size", Kind: table.Int}, {Name: "isl", Kind: table.Int},
-		{Name: "tp_size", Kind: table.Int, Optional: true}, {Name: "step", Kind: table.Int},
+		{Name: "kernel_source", Optional: true},
+		{Name: "mla_dtype"},
+		{Name: "kv_cache_dtype"},
+		{Name: "num_heads", Kind: table.Int},
+		{Name: "batch_size", Kind: table.Int},
+		{Name: "isl", Kind: table.Int},
+		{Name: "tp_size", Kind: table.Int, Optional: true},
+		{Name: "step", Kind: table.Int},
 		{Name: "latency", Kind: table.Float},
 	}
 	if l.module {
@@ -157,8 +162,12 @@ type bmmTable struct {
 
 func (db *DB) loadBMM() (*bmmTable, error) {
 	cols := []table.Column{
-		{Name: "op_name"}, {Name: "kernel_source", Optional: true}, {Name: "bmm_dtype"},
-		{Name: "num_tokens", Kind: table.Int}, {Name: "num_heads", Kind: table.Int}, {Name: "latency", Kind: table.Float},
+		{Name: "op_name"},
+		{Name: "kernel_source", Optional: true},
+		{Name: "bmm_dtype"},
+		{Name: "num_tokens", Kind: table.Int},
+		{Name: "num_heads", Kind: table.Int},
+		{Name: "latency", Kind: table.Float},
 	}
 	rows := map[bmmKey][]grid.Point{}
 	o, err := db.frames("mla_bmm_perf", cols, func(f *table.Frame, s table.Source) error {

@@ -46,11 +46,18 @@ func remapKernel(backend, quant, kernel string) string {
 }
 
 var moeColumns = []table.Column{
-	{Name: "kernel_source", Optional: true}, {Name: "moe_dtype"}, {Name: "distribution"},
-	{Name: "num_tokens", Kind: table.Int}, {Name: "hidden_size", Kind: table.Int}, {Name: "inter_size", Kind: table.Int},
-	{Name: "topk", Kind: table.Int}, {Name: "num_experts", Kind: table.Int},
-	{Name: "moe_tp_size", Kind: table.Int}, {Name: "moe_ep_size", Kind: table.Int},
-	{Name: "default_eligible", Kind: table.Bool, Optional: true}, {Name: "latency", Kind: table.Float},
+	{Name: "kernel_source", Optional: true},
+	{Name: "moe_dtype"},
+	{Name: "distribution"},
+	{Name: "num_tokens", Kind: table.Int},
+	{Name: "hidden_size", Kind: table.Int},
+	{Name: "inter_size", Kind: table.Int},
+	{Name: "topk", Kind: table.Int},
+	{Name: "num_experts", Kind: table.Int},
+	{Name: "moe_tp_size", Kind: table.Int},
+	{Name: "moe_ep_size", Kind: table.Int},
+	{Name: "default_eligible", Kind: table.Bool, Optional: true},
+	{Name: "latency", Kind: table.Float},
 }
 
 // moeRows collects rows by slice and shape.

@@ -17,8 +17,11 @@ type scaleTable struct {
 }
 
 var scaleColumns = []table.Column{
-	{Name: "kernel_source", Optional: true}, {Name: "quant_dtype"},
-	{Name: "m", Kind: table.Int}, {Name: "k", Kind: table.Int}, {Name: "latency", Kind: table.Float},
+	{Name: "kernel_source", Optional: true},
+	{Name: "quant_dtype"},
+	{Name: "m", Kind: table.Int},
+	{Name: "k", Kind: table.Int},
+	{Name: "latency", Kind: table.Float},
 }
 
 func (db *DB) loadComputeScale() (*scaleTable, error) {
@@ -52,24 +55,37 @@ func (db *DB) loadScale(t *scaleTable, name string) (*scaleTable, error) {
 	return t, nil
 }
 
-// at returns the ms of scaling an m by k activation (spec aic-timing §5.3): both coordinates are clamped into the grid.
+// at returns the ms of scaling an m by k activation, from the table or estimated as the mode has it.
 func (t *scaleTable) at(db *DB, m, k float64) (float64, error) {
 	g := t.grids["fp8"]
+	sol := func(c grid.Coord) float64 { return t.traffic * c[1] * c[2] / db.sys.GPU.MemBW * 1000 }
+	slice := fmt.Sprintf("quant_dtype=fp8 m=%g k=%g", m, k)
+	if db.Mode != Empirical {
+		ms, err := t.look(g, m, k, sol)
+		if err == nil {
+			return ms, nil
+		}
+		if db.Mode != Hybrid {
+			return 0, db.miss(t.origin, slice, listKeys(t.grids, "quant_dtype="))
+		}
+	}
+	at := grid.Coord{0, m, k}
+	return db.estimate(t.origin, slice, g, at, sol, sol(at))
+}
+
+// look reads the grid (spec aic-timing §5.3): both coordinates are clamped into it.
+func (t *scaleTable) look(g *grid.Grid, m, k float64, sol func(grid.Coord) float64) (float64, error) {
 	if g == nil {
-		return 0, db.miss(t.origin, "quant_dtype=fp8", listKeys(t.grids, "quant_dtype="))
+		return 0, grid.ErrMissing
 	}
 	at := grid.Coord{0, m, k}
 	for a := 1; a <= 2; a++ {
 		lo, hi := g.Range(a)
 		at[a] = min(max(at[a], lo), hi)
 	}
-	sol := func(c grid.Coord) float64 { return t.traffic * c[1] * c[2] / db.sys.GPU.MemBW * 1000 }
 	ms, err := g.At(at, grid.Rule{}, sol)
-	if err != nil {
-		return 0, db.miss(t.origin, fmt.Sprintf("quant_dtype=fp8 m=%g k=%g", m, k), "")
-	}
-	if t.scaled {
+	if err == nil && t.scaled {
 		ms *= sol(grid.Coord{0, m, k}) / sol(at)
 	}
-	return ms, nil
+	return ms, err
 }
