@@ -11,8 +11,10 @@ import (
 // model is the step model over one source. It is not safe for concurrent use.
 type model struct {
 	src      Source
-	coverage Coverage // nil: the source covers everything
-	keyed    Keyed    // nil: cheap enough to ask every time
+	coverage Coverage  // nil: the source covers everything
+	keyed    Keyed     // nil: cheap enough to ask every time
+	rows     RowSource // nil: passes are priced one by one
+	row      []float64 // rows: a chunk of prices
 	memo     *memo
 	// prefillRatio and decodeRatio divide rounded durations; 0 means unscaled.
 	prefillRatio, decodeRatio float64
@@ -49,6 +51,9 @@ func New(src Source, speedup, decodeSpeedup float64) (engine.StepModel, error) {
 	m.coverage, _ = src.(Coverage)
 	if keyed, ok := src.(Keyed); ok {
 		m.keyed, m.memo = keyed, newMemo()
+	}
+	if rows, ok := src.(RowSource); ok {
+		m.rows, m.row = rows, make([]float64, rowChunk)
 	}
 	if checker, ok := src.(engine.PrefillChecker); ok {
 		return &checkingModel{m, checker}, nil
@@ -123,7 +128,11 @@ func (m *model) priceDecode(b engine.DecodeBatch) (time.Duration, error) {
 			return d, nil
 		}
 	}
-	return 0, fmt.Errorf("decode of %d requests, mean context %d: %w", b.Requests, b.MeanContext, err)
+	return 0, decodeError(b, err)
+}
+
+func decodeError(b engine.DecodeBatch, err error) error {
+	return fmt.Errorf("decode of %d requests, mean context %d: %w", b.Requests, b.MeanContext, err)
 }
 
 // finish rounds raw milliseconds and scales them, rounding twice (spec engine-core §6.5).

@@ -11,7 +11,7 @@ import (
 // TestRowEqualsDecode holds rows against passes priced one by one.
 func TestRowEqualsDecode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		src := rapid.SampledFrom([]Source{Polynomial{}, Fixed{Decode: 2}, Zero{}, &fake{ms: 1}}).Draw(t, "source")
+		src := rapid.SampledFrom([]Source{Polynomial{}, Fixed{Decode: 2}, Zero{}, &fake{ms: 1}, byRow{}}).Draw(t, "source")
 		speedup := rapid.SampledFrom([]float64{0, 1, 3, 0.7}).Draw(t, "speedup")
 		m, err := New(src, speedup, 1)
 		if err != nil {
@@ -46,4 +46,22 @@ func TestRowEqualsDecode(t *testing.T) {
 			t.Fatalf("row of %d ends and passes of %d differ", len(got), len(want))
 		}
 	})
+}
+
+// byRow takes one nanosecond and then none from a context of 5,000 on, so that rows also end.
+type byRow struct{ Zero }
+
+func (byRow) DecodeMS(b engine.DecodeBatch) (float64, error) {
+	if b.MeanContext >= 5000 {
+		return 0, nil
+	}
+	return 1e-6 * float64(b.MeanContext+b.Requests), nil
+}
+
+func (s byRow) DecodeRowMS(out []float64, b engine.DecodeBatch) (int, error) {
+	for i := range out {
+		out[i], _ = s.DecodeMS(b)
+		b.MeanContext++
+	}
+	return 0, nil
 }

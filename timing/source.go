@@ -29,6 +29,14 @@ type Keyed interface {
 	DecodeKey(engine.DecodeBatch) engine.DecodeBatch
 }
 
+// RowSource is a Source that prices steady decode by the row: passes one after the other in which every request gains
+// one token. It saves what consecutive passes have in common.
+type RowSource interface {
+	// DecodeRowMS fills out with the milliseconds that DecodeMS gives for b and the passes after it: ActiveKV grows by
+	// Requests, MeanContext by one. It returns how many of them lie outside the measured region, 0 without [Coverage].
+	DecodeRowMS(out []float64, b engine.DecodeBatch) (outside int, err error)
+}
+
 // Extrapolator is a step model that counts how often it was asked for a shape outside the data of its Source. Every
 // model of [New] is one; the count stays zero for a Source without [Coverage].
 type Extrapolator interface {

@@ -37,8 +37,9 @@ type Arrays struct {
 
 // Profile is a timing source over measured grids. The zero value is not usable; see [New], [Read] and [Load].
 type Profile struct {
-	arrays Arrays
-	origin string
+	arrays               Arrays
+	tokens, kv, contexts axis
+	origin               string
 }
 
 // New checks the arrays and returns their profile, which keeps them. Errors name array, axis and index.
@@ -69,7 +70,10 @@ func New(a Arrays) (*Profile, error) {
 			return nil, fmt.Errorf("array %s[%d][%d] = %v: must be finite and not negative", nameITL, row, column, v)
 		}
 	}
-	return &Profile{arrays: a, origin: "arrays"}, nil
+	return &Profile{
+		arrays: a, origin: "arrays",
+		tokens: newAxis(a.PrefillISL), kv: newAxis(a.DecodeKV), contexts: newAxis(a.DecodeContext),
+	}, nil
 }
 
 // Read reads a Mocker-format .npz container of the given size in bytes. Memory is bounded whatever the container
@@ -127,23 +131,23 @@ func load(path string, info os.FileInfo) (*Profile, error) {
 // PrefillMS implements timing.Source: piecewise linear at the new tokens of the batch, floored at 0. O(log points).
 func (p *Profile) PrefillMS(b engine.PrefillBatch) (float64, error) {
 	x := float64(b.Requests) * float64(b.New())
-	return max(0, linear(p.arrays.PrefillISL, p.arrays.PrefillTTFT, x)), nil
+	return max(0, p.tokens.linear(p.arrays.PrefillTTFT, x)), nil
 }
 
 // DecodeMS implements timing.Source: bilinear at (active KV tokens, mean context), floored at 1 ms. O(log points).
 func (p *Profile) DecodeMS(b engine.DecodeBatch) (float64, error) {
-	a, kv, context := &p.arrays, float64(b.ActiveKV), float64(b.MeanContext)
-	return max(minDecodeMS, bilinear(a.DecodeKV, a.DecodeContext, a.DecodeITL, kv, context)), nil
+	ms := bilinear(&p.kv, &p.contexts, p.arrays.DecodeITL, float64(b.ActiveKV), float64(b.MeanContext))
+	return max(minDecodeMS, ms), nil
 }
 
 // CoversPrefill implements timing.Coverage.
 func (p *Profile) CoversPrefill(b engine.PrefillBatch) bool {
-	return within(p.arrays.PrefillISL, float64(b.Requests)*float64(b.New()))
+	return p.tokens.covers(float64(b.Requests) * float64(b.New()))
 }
 
 // CoversDecode implements timing.Coverage.
 func (p *Profile) CoversDecode(b engine.DecodeBatch) bool {
-	return within(p.arrays.DecodeKV, float64(b.ActiveKV)) && within(p.arrays.DecodeContext, float64(b.MeanContext))
+	return p.kv.covers(float64(b.ActiveKV)) && p.contexts.covers(float64(b.MeanContext))
 }
 
 // checkAxis refuses an axis that an interpolation cannot stand on.

@@ -169,18 +169,53 @@ func TestNewRefuses(t *testing.T) {
 func TestCell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Float64Range(0.5, 9), 2, 20).Draw(t, "steps")
-		axis, at := []float64{}, 0.0
+		even := rapid.Bool().Draw(t, "even")
+		points, at := []float64{}, 0.0
 		for _, s := range steps {
+			if even {
+				s = steps[0]
+			}
 			at += s
-			axis = append(axis, at)
+			points = append(points, at)
 		}
-		x := rapid.OneOf(rapid.Float64Range(-10, 200), rapid.SampledFrom(axis)).Draw(t, "x")
+		x := rapid.OneOf(rapid.Float64Range(-10, 200), rapid.SampledFrom(points)).Draw(t, "x")
 		want := 0
-		for want < len(axis)-2 && axis[want+1] <= x {
+		for want < len(points)-2 && points[want+1] <= x {
 			want++
 		}
-		if got := cell(axis, x); got != want {
-			t.Fatalf("cell(%v, %v) = %d, want %d", axis, x, got, want)
+		a := newAxis(points)
+		if got, found := cell(points, x), a.find(x); got != want || found != want {
+			t.Fatalf("cell(%v, %v) = %d, found %d, want %d", points, x, got, found, want)
+		}
+	})
+}
+
+// TestRowEqualsDecode holds rows against passes priced one by one, to the bit.
+func TestRowEqualsDecode(t *testing.T) {
+	profiles := []*Profile{load1(t, "testdata/grid.npz"), load1(t, "testdata/reference.npz"), load1(t, "testdata/results")}
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SampledFrom(profiles).Draw(t, "profile")
+		kv := rapid.IntRange(0, 1_000_000).Draw(t, "kv")
+		b := engine.DecodeBatch{Requests: rapid.IntRange(1, 300).Draw(t, "n"), ActiveKV: kv}
+		b.MeanContext = b.ActiveKV / b.Requests
+		row := make([]float64, rapid.IntRange(0, 500).Draw(t, "passes"))
+		outside, err := p.DecodeRowMS(row, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range row {
+			want, _ := p.DecodeMS(b)
+			if got != want {
+				t.Fatalf("pass %d takes %v in the row, %v alone", i, got, want)
+			}
+			if !p.CoversDecode(b) {
+				outside--
+			}
+			b.ActiveKV += b.Requests
+			b.MeanContext = b.ActiveKV / b.Requests
+		}
+		if outside != 0 {
+			t.Fatalf("passes outside are miscounted by %d", outside)
 		}
 	})
 }
