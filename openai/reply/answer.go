@@ -18,7 +18,8 @@ const (
 
 // anyObject is what json_object answers look like.
 const anyObject = `{"type":"object","properties":{"answer":{"type":"string"},` +
-	`"confidence":{"type":"number","minimum":0,"maximum":1},"items":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},` +
+	`"confidence":{"type":"number","minimum":0,"maximum":1},"items":{"type":"array",` +
+	`"items":{"type":"object","properties":{"name":{"type":"string"},` +
 	`"value":{"type":"integer","minimum":0}},"required":["name","value"]},"minItems":1,"maxItems":3}},` +
 	`"required":["answer","confidence","items"]}`
 

@@ -55,8 +55,8 @@ func deepest(v *jsonschema.ValidationError) *jsonschema.ValidationError {
 var valueKeywords = []string{
 	"type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
 	"minLength", "pattern", "format", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains",
-	"maxProperties", "minProperties", "required", "dependentRequired", "$ref", "$dynamicRef", "$anchor", "$dynamicAnchor", "$id",
-	"$schema", "$vocabulary", "$comment", "title", "description", "examples", "deprecated", "readOnly", "writeOnly",
+	"maxProperties", "minProperties", "required", "dependentRequired", "$ref", "$dynamicRef", "$anchor",
+	"$dynamicAnchor", "$id", "$schema", "$vocabulary", "$comment", "title", "description", "examples", "deprecated", "readOnly", "writeOnly",
 }
 
 // splitKeyword divides a place in a schema into that of the innermost schema and a keyword.

@@ -182,8 +182,8 @@ var hints = []struct {
 	{"color colour", func(g *generator) string { return g.one([]string{"red", "green", "blue", "amber", "white"}) }},
 	{"query question sql", func(g *generator) string { return g.words(12, manyItems) }},
 	{
-		"description summary content reason reasoning explanation text message body answer output thought comment note " +
-			"step",
+		"description summary content reason reasoning explanation text message body answer output thought comment " +
+			"note step",
 		(*generator).sentence,
 	},
 	{"id key code sku", func(g *generator) string { return g.one(plainWords) + "-" + g.digits(4) }},
