@@ -23,7 +23,8 @@
 //
 // "at" is the number of data events that are delivered whole before the fault; comments and [DONE] do not count, and
 // the opening role chunk of a chat stream does. In a body that is no event stream "at" counts bytes, and when it is not
-// given reset, close, stall, drip and truncate act after half of the first write.
+// given reset, close, stall, drip and truncate act after half of the first write. Reset and close at 0 send nothing,
+// not even headers.
 //
 // # Wiring
 //

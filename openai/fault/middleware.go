@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Bounds of what Middleware reads before a hang: net/http notices a client that leaves only when the body has been
-// read.
+// Bounds of what Middleware reads before a hang or an error answer: net/http notices a client that leaves only when the
+// body has been read, and a client that is answered while it still writes may see a broken connection instead.
 const (
 	maxRead     = 32 << 20
 	readTimeout = 30 * time.Second
@@ -23,6 +23,7 @@ func Middleware(next http.Handler, choose func(*http.Request) (Plan, error), opt
 		plan, err := choose(r)
 		switch {
 		case err != nil:
+			takeBody(w, r)
 			answer(w, Failure{Status: http.StatusBadRequest, Message: err.Error(), Param: Header, Code: "invalid_fault"}, opts)
 		case len(plan) == 0:
 			next.ServeHTTP(w, r)
@@ -38,7 +39,8 @@ func serve(w http.ResponseWriter, r *http.Request, next http.Handler, plan Plan,
 	if opts.Report != nil {
 		defer func() { opts.Report(r, plan, fired) }()
 	}
-	if _, ok := plan.first(Hang); ok {
+	_, hang := plan.first(Hang)
+	if _, status := plan.first(Status); status || hang {
 		takeBody(w, r)
 	}
 	fired, done := Before(r.Context(), w, plan, opts)

@@ -124,7 +124,10 @@ func (w *Writer) FlushError() error {
 		return w.err
 	}
 	w.begin(http.StatusOK)
-	w.do(op{kind: opFlush})
+	if !w.over {
+		w.commit()
+		w.do(op{kind: opFlush})
+	}
 	return w.err
 }
 

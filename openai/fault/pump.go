@@ -106,10 +106,11 @@ func (p *pump) fail(err error) {
 // over. It returns the faults that came about.
 func (w *Writer) Finish() Plan {
 	w.mu.Lock()
-	if w.err == nil && len(w.tail) > 0 {
+	if w.err == nil && !w.over {
 		w.out = append(w.out, w.tail...)
 		w.tail = nil
 		w.send()
+		w.commit()
 	}
 	w.mu.Unlock()
 	if w.pump != nil {

@@ -59,6 +59,9 @@ type Writer struct {
 	out    []byte
 	fired  Plan
 	err    error
+	// committed says that the status has been given to w, over that the response has been ended on purpose.
+	committed, over bool
+	status          int
 	// aborted asks Finish to let net/http cut the connection.
 	aborted bool
 	pump    *pump
@@ -96,11 +99,21 @@ func (w *Writer) begin(status int) {
 	if w.err != nil || w.began {
 		return
 	}
-	if status >= http.StatusOK {
-		w.began = true
-		w.stream = strings.HasPrefix(w.w.Header().Get("Content-Type"), "text/event-stream")
+	if status < http.StatusOK {
+		w.w.WriteHeader(status)
+		return
 	}
-	w.w.WriteHeader(status)
+	w.began, w.status = true, status
+	w.stream = strings.HasPrefix(w.w.Header().Get("Content-Type"), "text/event-stream")
+}
+
+// commit gives the headers to the real response. It waits for the first byte, because a connection that has headers
+// cannot be cut without sending them.
+func (w *Writer) commit() {
+	if w.began && !w.committed {
+		w.committed = true
+		w.w.WriteHeader(w.status)
+	}
 }
 
 // Write takes bytes of the answer. It never waits for a fault.
@@ -114,15 +127,15 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if w.places == nil {
 		w.place(len(p))
 	}
-	if w.stream {
+	switch {
+	case w.over:
+		// Dropped: the end is waiting behind a slow fault.
+	case w.stream:
 		w.events(p)
-	} else {
+	default:
 		w.body(p)
 	}
 	w.send()
-	if w.err != nil && !errors.Is(w.err, ErrInjected) {
-		return 0, w.err
-	}
 	return len(p), w.err
 }
 
@@ -165,7 +178,7 @@ func (w *Writer) due() (Fault, bool) {
 func (w *Writer) events(p []byte) {
 	w.tail = append(w.tail, p...)
 	rest := w.tail
-	for w.err == nil {
+	for w.err == nil && !w.over {
 		end := bytes.Index(rest, []byte("\n\n"))
 		if end < 0 {
 			break
@@ -205,7 +218,7 @@ func (w *Writer) event(e []byte) {
 		default:
 			w.act(f)
 		}
-		if w.err != nil {
+		if w.err != nil || w.over {
 			return
 		}
 	}
@@ -258,7 +271,7 @@ func malform(e []byte) []byte {
 
 // body lets bytes of an answer through that is no stream.
 func (w *Writer) body(p []byte) {
-	for w.err == nil {
+	for w.err == nil && !w.over {
 		if len(w.places) > 0 && w.places[0].At > w.passed {
 			n := min(w.places[0].At-w.passed, len(p))
 			w.out = append(w.out, p[:n]...)
@@ -312,14 +325,18 @@ func (w *Writer) act(f Fault) {
 	}
 }
 
-// finish sends what is left and ends the response on purpose.
+// finish sends what is left and ends the response on purpose. When nothing has been sent the headers stay behind too.
+// Behind a slow fault the handler hears of the end when it comes about, not before.
 func (w *Writer) finish(how opKind) {
 	w.send()
-	w.do(op{kind: opFlush})
-	w.do(op{kind: how})
-	if w.err == nil {
-		w.err = ErrInjected
+	if how == endCleanly {
+		w.commit()
 	}
+	if w.committed {
+		w.do(op{kind: opFlush})
+	}
+	w.do(op{kind: how})
+	w.over = true
 }
 
 // send hands collected bytes on.
@@ -335,6 +352,7 @@ func (w *Writer) send() {
 		o.data = bytes.Clone(o.data)
 	}
 	w.out = w.out[:0]
+	w.commit()
 	w.do(o)
 }
 
