@@ -2,6 +2,8 @@
 import json
 import os
 
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # do not look for prices on the network
+
 import litellm
 
 common = {"model": "openai/m", "api_base": os.environ["OPENAI_BASE_URL"], "api_key": "none",
