@@ -59,7 +59,7 @@ type sglangCore struct {
 	order                                    []ranked
 	seen                                     []uint64
 	spare                                    []*sglSeq
-	keySpare                                 [][]kv.LocalHash
+	longKeys                                 [][]kv.LocalHash
 	load                                     Load
 }
 
@@ -75,6 +75,8 @@ type sglSeq struct {
 	// keys and seqs identify its complete pages as far as anybody asked; they outlive a retraction.
 	keys []kv.LocalHash
 	seqs []kv.SequenceHash
+	// known is the number of keys up to the last that identifies content; the later ones are this request's alone.
+	known int
 	// announced pages, counted from the start of the sequence, are known to listeners of cache events.
 	announced int
 	// begin and end bound the chunk of the prefill batch that is being formed.
@@ -97,7 +99,7 @@ func newSGLang(cfg Config, rank int, model StepModel) core {
 		ratio: first, ratioInit: first, ratioMin: leastRatio * first,
 		pool: kv.NewPages(cfg.NumGPUBlocks),
 		tree: kv.NewRadix(cfg.EmitKVEvents && cfg.EnablePrefixCaching),
-		byID: map[RequestID]*sglSeq{},
+		byID: map[RequestID]*sglSeq{}, longKeys: make([][]kv.LocalHash, 0, longKeys),
 		// Ranks of one cluster must not invent equal identities: listeners of their events would see shared pages.
 		owner: uint64(cfg.WorkerID*max(1, cfg.DPSize)+rank) << 40,
 	}
@@ -143,16 +145,18 @@ func (c *sglangCore) newSeq() *sglSeq {
 func (c *sglangCore) forget(s *sglSeq) {
 	delete(c.byID, s.req.ID)
 	s.req = nil
-	if keys := s.keys; cap(keys) > 0 && cap(keys) <= spareKeys {
-		s.keys = keys[:0]
-	} else {
+	if cap(s.keys) > smallKeys {
+		if len(c.longKeys) < cap(c.longKeys) {
+			c.longKeys = append(c.longKeys, s.keys[:0])
+		}
 		s.keys = nil
 	}
 	c.spare = append(c.spare, s)
 }
 
-// spareKeys is the capacity above which the keys of an ended request are not kept for the next one.
-const spareKeys = 1 << 12
+// smallKeys is the number of keys up to which every record of an ended request keeps its slice; of longer ones, which
+// only tiny pages bring about, a rank keeps longKeys for whoever needs one next.
+const smallKeys, longKeys = 1 << 10, 8
 
 // cancel implements core. It takes O(waiting + running).
 func (c *sglangCore) cancel(id RequestID) bool {

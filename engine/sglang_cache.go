@@ -11,16 +11,25 @@ func (c *sglangCore) identify(s *sglSeq, pages int) {
 	if len(s.keys) >= pages {
 		return
 	}
+	if n := len(c.longKeys); n > 0 && pages > smallKeys && cap(s.keys) <= smallKeys {
+		s.keys = append(c.longKeys[n-1], s.keys...)
+		c.longKeys = c.longKeys[:n-1]
+	}
 	s.keys = slices.Grow(s.keys, pages-len(s.keys))
 	if bulk, ok := s.req.Content.(kv.BulkContent); ok {
-		s.keys = bulk.AppendLocals(s.keys, len(s.keys), pages, c.page)
+		before := len(s.keys)
+		if s.keys = bulk.AppendLocals(s.keys, before, pages, c.page); len(s.keys) > before {
+			s.known = len(s.keys)
+		}
 	}
 	for i := len(s.keys); i < pages; i++ {
 		key, ok := kv.LocalHash(0), false
 		if s.req.Content != nil {
 			key, ok = s.req.Content.Local(i, c.page)
 		}
-		if !ok {
+		if ok {
+			s.known = i + 1
+		} else {
 			key = kv.Own(s.owner, i)
 		}
 		s.keys = append(s.keys, key)

@@ -85,6 +85,7 @@ func (c *sglangCore) covered(passes int) int {
 func (c *sglangCore) commit(n int, r *Run) {
 	c.plan.passes = 0
 	c.sortGrowers()
+	alone := c.cfg.EnablePrefixCaching && c.unknownPages(n)
 	growing := c.nextBoundary(0)
 	for k := range n {
 		c.evict(len(growing) - c.pool.Free())
@@ -93,7 +94,7 @@ func (c *sglangCore) commit(n int, r *Run) {
 		}
 		growing = c.nextBoundary(k + 1)
 		if c.cfg.EnablePrefixCaching {
-			c.insertCompleted(growing, k)
+			c.insertCompleted(growing, k, n, alone)
 		}
 		c.ratio = max(c.ratio-c.ratioDecay, c.ratioMin)
 	}
@@ -159,11 +160,14 @@ func (r *plannedRun) lead() int {
 	return n
 }
 
-// insertCompleted gives the pages completed in pass k to the tree, except those of requests that end with it.
-func (c *sglangCore) insertCompleted(completed []uint64, k int) {
+// insertCompleted gives the pages completed in pass k of n to the tree, except those of requests that end with it. If no
+// page of the run can equal another, a request that has a leaf of its own only lengthens it: then just its last page
+// counts, as the time of use, and the others go with it.
+func (c *sglangCore) insertCompleted(completed []uint64, k, n int, alone bool) {
 	for _, g := range completed {
 		s := c.running[uint32(g)]
-		if s.remaining() == k+1 {
+		left := s.remaining() - (k + 1)
+		if left == 0 || alone && k+c.page < n && left != c.page && c.tree.Alone(s.node) {
 			continue
 		}
 		length, materialized := s.length, s.materialized
@@ -171,4 +175,15 @@ func (c *sglangCore) insertCompleted(completed []uint64, k int) {
 		c.insertUnfinished(s)
 		s.length, s.materialized = length, materialized
 	}
+}
+
+// unknownPages identifies the pages that a run of n passes completes and says whether none of them has a content that
+// anybody could ask for.
+func (c *sglangCore) unknownPages(n int) bool {
+	unknown := true
+	for _, s := range c.running {
+		c.identify(s, (s.length+n)/c.page)
+		unknown = unknown && s.known <= s.cached/c.page
+	}
+	return unknown
 }

@@ -153,11 +153,5 @@ func (t *Radix) Unlock(at Node) {
 	}
 }
 
-// Sequence returns the sequence hash of the last page before and at a node; false at the root.
-func (t *Radix) Sequence(at Node) (SequenceHash, bool) {
-	if at == RadixRoot {
-		return 0, false
-	}
-	s := t.nodes[at].seqs
-	return s[len(s)-1], true
-}
+// Alone says whether a node is a leaf that one holder has locked, so that Insert at it extends it in place.
+func (t *Radix) Alone(at Node) bool { return t.extensible(at, at) }
