@@ -88,7 +88,9 @@ func (c *vllm) newSeq(r *Request) *seq {
 	}
 	c.ordinal++
 	s.req, s.ordinal, s.prompt, s.len, s.limit = r, c.ordinal, r.PromptTokens, r.PromptTokens, r.MaxOutput
-	s.ownFrom = math.MaxInt
+	if s.ownFrom = math.MaxInt; r.Content == nil {
+		s.ownFrom = 0
+	}
 	if c.trt {
 		if c.cfg.MaxModelLen > 0 {
 			s.limit = min(s.limit, max(0, c.cfg.MaxModelLen-s.prompt))
@@ -140,7 +142,7 @@ func (c *vllm) release(s *seq) {
 	for i := len(s.blocks) - 1; i >= 0; i-- {
 		c.pool.Release(s.blocks[i])
 	}
-	s.blocks = s.blocks[:0]
+	s.former, s.blocks = len(s.blocks), s.blocks[:0]
 	s.allocated, s.published = 0, 0
 }
 

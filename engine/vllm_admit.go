@@ -1,5 +1,7 @@
 package engine
 
+import "fakellm/engine/kv"
+
 // decision is the verdict on the head of the queue.
 type decision uint8
 
@@ -54,7 +56,7 @@ func (c *vllm) probe(s *seq) (cached, active int) {
 	c.hits = c.hits[:0]
 	if c.cfg.EnablePrefixCaching {
 		for i := range s.len / size {
-			b, ok := c.pool.Lookup(c.hash(s, i))
+			b, ok := c.resident(s, i)
 			if !ok {
 				break
 			}
@@ -74,6 +76,19 @@ func (c *vllm) probe(s *seq) (cached, active int) {
 	}
 	c.hits = c.hits[:cached/size]
 	return cached, min(active*size, cached)
+}
+
+// resident returns the copy that block i of s can reuse.
+func (c *vllm) resident(s *seq, i int) (kv.Block, bool) {
+	h := c.hash(s, i)
+	if i < s.ownFrom {
+		return c.pool.Lookup(h)
+	}
+	if i >= s.former {
+		return 0, false
+	}
+	b := s.blocks[:s.former][i]
+	return b, c.pool.Own(b, h)
 }
 
 // whyRejected returns the refusal of a request that can never be admitted, or the zero Refusal.

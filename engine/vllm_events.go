@@ -48,7 +48,7 @@ func (c *vllm) noteStored(s *seq, i int, visible bool) {
 		l.open = false
 		return
 	}
-	b := kv.EventBlock{Sequence: s.hashes[i], Local: c.local(s, i)}
+	b := kv.EventBlock{Sequence: c.hash(s, i), Local: c.local(s, i)}
 	if source, ok := s.req.Content.(kv.TokenSource); ok && c.cfg.EmitKVTokenIDs {
 		from := len(l.tokens)
 		l.tokens = source.AppendTokens(l.tokens, i*c.cfg.BlockSize, (i+1)*c.cfg.BlockSize)
@@ -63,7 +63,7 @@ func (c *vllm) noteStored(s *seq, i int, visible bool) {
 	}
 	e := kv.Event{HasParent: i > 0}
 	if i > 0 {
-		e.Parent = s.hashes[i-1]
+		e.Parent = c.hash(s, i-1)
 	}
 	l.add(e, len(l.blocks)-1)
 	l.open = true

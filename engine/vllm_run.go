@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"slices"
 
 	"fakellm/engine/kv"
@@ -10,13 +9,8 @@ import (
 // vllmPlan is steady decode that was planned and not committed.
 type vllmPlan struct {
 	passes int
-	pubs   []publication
-}
-
-// publication is a block of known content that becomes visible in a run.
-type publication struct {
-	pass int
-	s    *seq
+	// pubs orders the blocks of known content that the run completes: by pass, then by place in the running set.
+	pubs []uint64
 }
 
 // run implements core. In a run everybody decodes, nobody finishes before the last pass, the blocks suffice without
@@ -127,10 +121,14 @@ func (c *vllm) commit(n int, r *Run) {
 	}
 	c.plan.pubs = c.plan.pubs[:0]
 	ended := false
-	for _, s := range c.running {
+	for i, s := range c.running {
 		r.Requests = append(r.Requests, s.req)
-		c.take(s, c.blocksFor(s.len+n-1)-len(s.blocks))
-		c.collect(s, n)
+		if more := c.blocksFor(s.len+n-1) - len(s.blocks); more > 0 {
+			c.take(s, more)
+		}
+		if full := (s.computed + n) / c.cfg.BlockSize; full > s.published {
+			c.complete(i, s, full)
+		}
 		s.len += n
 		s.computed = s.len - 1
 		s.allocated = s.computed
@@ -149,27 +147,32 @@ func (c *vllm) commit(n int, r *Run) {
 	r.After = c.state()
 }
 
-// collect notes the blocks of s that n passes complete; s still has its old length.
-func (c *vllm) collect(s *seq, n int) {
+// complete publishes the blocks of s up to full, which the run completes, or notes those for which the order matters.
+// s, the i-th of the running set, still has its old length.
+func (c *vllm) complete(i int, s *seq, full int) {
 	if !c.cfg.EnablePrefixCaching {
-		s.published = (s.computed + n) / c.cfg.BlockSize
+		s.published = full
 		return
 	}
-	for i := s.published; i < (s.computed+n)/c.cfg.BlockSize; i++ {
-		c.plan.pubs = append(c.plan.pubs, publication{pass: (i+1)*c.cfg.BlockSize - s.computed, s: s})
+	if c.hash(s, s.published); s.published >= s.ownFrom {
+		for ; s.published < full; s.published++ {
+			c.publishBlock(s, s.published)
+		}
+		return
+	}
+	for b := s.published; b < full; b++ {
+		pass := (b+1)*c.cfg.BlockSize - s.computed
+		c.plan.pubs = append(c.plan.pubs, uint64(pass)<<32|uint64(i))
 	}
 }
 
 // publishRun makes the blocks visible in the order in which the passes completed them, so that of two equal blocks the
 // same one becomes the primary copy as without runs.
 func (c *vllm) publishRun() {
-	pubs := c.plan.pubs
-	if len(pubs) > 1 {
-		slices.SortStableFunc(pubs, func(a, b publication) int { return cmp.Compare(a.pass, b.pass) })
-	}
-	for _, pub := range pubs {
-		s := pub.s
-		c.pool.Publish(s.blocks[s.published], c.hash(s, s.published))
+	slices.Sort(c.plan.pubs)
+	for _, pub := range c.plan.pubs {
+		s := c.running[uint32(pub)]
+		c.publishBlock(s, s.published)
 		s.published++
 	}
 }

@@ -105,13 +105,23 @@ func (c *vllm) publish(s *seq) {
 		return
 	}
 	for i := s.published; i < full; i++ {
-		visible := c.pool.Publish(s.blocks[i], c.hash(s, i))
+		visible := c.publishBlock(s, i)
 		if c.cfg.EmitKVEvents {
 			c.noteStored(s, i, visible)
 		}
 	}
 	c.events.open = false
 	s.published = full
+}
+
+// publishBlock caches block i of s and says whether it thereby became visible.
+func (c *vllm) publishBlock(s *seq, i int) bool {
+	h := c.hash(s, i)
+	if i < s.ownFrom {
+		return c.pool.Publish(s.blocks[i], h)
+	}
+	c.pool.PublishOwn(s.blocks[i], h)
+	return true
 }
 
 // victim returns the request to evict next, or nil.

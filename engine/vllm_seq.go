@@ -17,8 +17,9 @@ type seq struct {
 	computed, allocated, published int
 	blocks                         []kv.Block
 	hashes                         []kv.SequenceHash
-	// ownFrom is the first block whose content nobody can ask for.
-	ownFrom int
+	// ownFrom is the first block whose content nobody can ask for, as far as known; former is how many blocks it had
+	// before it was preempted: blocks beyond its length still names them.
+	ownFrom, former int
 	// cached is the reuse of the first admission.
 	cached             int
 	admitted           bool
@@ -42,26 +43,33 @@ func (s *seq) prebuilt() bool { return s.computed >= s.prompt && s.allocated >= 
 // hashAhead is how many blocks are identified at once when the content can do that.
 const hashAhead = 64
 
-// hash returns the identity of block i, which must be full.
+// hash returns the identity of block i, which must be full. From the first block on that nobody can ask for, identities
+// are the request's own: they need no chain.
 func (c *vllm) hash(s *seq, i int) kv.SequenceHash {
-	for len(s.hashes) <= i {
+	for len(s.hashes) <= i && i < s.ownFrom {
 		c.identify(s)
+	}
+	if i >= s.ownFrom {
+		owner := s.ordinal*uint64(c.cfg.DPSize) + uint64(c.rank) + uint64(c.cfg.WorkerID)<<40
+		return kv.SequenceHash(kv.Own(owner, i))
 	}
 	return s.hashes[i]
 }
 
-// identify extends the identities of s by the next block, or by several at once.
+// identify extends the identities of s by the next block, or by several at once, or finds that the content ends.
 func (c *vllm) identify(s *seq) {
-	n := len(s.hashes)
+	n, size := len(s.hashes), c.cfg.BlockSize
 	locals := c.locals[:0]
-	if bulk, ok := s.req.Content.(kv.BulkContent); ok && n < s.ownFrom {
-		full := s.len / c.cfg.BlockSize
-		locals = bulk.AppendLocals(locals, n, max(n+1, min(full, n+hashAhead)), c.cfg.BlockSize)
-	}
-	if len(locals) == 0 {
-		locals = append(locals, c.local(s, n))
+	if bulk, ok := s.req.Content.(kv.BulkContent); ok {
+		locals = bulk.AppendLocals(locals, n, max(n+1, min(s.len/size, n+hashAhead)), size)
+	} else if h, ok := s.req.Content.Local(n, size); ok {
+		locals = append(locals, h)
 	}
 	c.locals = locals
+	if len(locals) == 0 {
+		s.ownFrom = n
+		return
+	}
 	if n == 0 {
 		s.hashes = append(s.hashes, kv.First(locals[0]))
 		locals = locals[1:]
@@ -71,15 +79,14 @@ func (c *vllm) identify(s *seq) {
 	}
 }
 
-// local returns the hash of the content of block i, or an identity of its own.
+// local returns the hash of the content of block i, for events.
 func (c *vllm) local(s *seq, i int) kv.LocalHash {
-	if s.req.Content != nil && i < s.ownFrom {
+	if i < s.ownFrom {
 		if h, ok := s.req.Content.Local(i, c.cfg.BlockSize); ok {
 			return h
 		}
 	}
-	s.ownFrom = min(s.ownFrom, i)
-	return kv.Own(s.ordinal*uint64(c.cfg.DPSize)+uint64(c.rank)+uint64(c.cfg.WorkerID)<<40, i)
+	return kv.LocalHash(c.hash(s, i))
 }
 
 // queue is the waiting line: a doubly linked list through the states, so that both ends and removal cost O(1).

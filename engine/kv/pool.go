@@ -12,10 +12,12 @@ const (
 	private
 	primary
 	duplicate
+	// anonymous blocks are cached without being in the index: only their owner knows them.
+	anonymous
 )
 
 // one is a single use in block.state.
-const one = 4
+const one = 8
 
 // block is one physical copy. The links are indices into the pool. It fills half a cache line.
 type block struct {
@@ -23,10 +25,10 @@ type block struct {
 	prev, next       Block  // LRU list of inactive copies; next also chains unused slots
 	dupPrev, dupNext Block  // copies of one hash, oldest first; the primary's dupPrev is the newest duplicate
 	chain            Block  // primaries of one slot of the index
-	state            uint32 // kind plus four times the uses: references and pins
+	state            uint32 // kind plus eight times the uses: references and pins
 }
 
-func (c *block) kind() uint32 { return c.state & 3 }
+func (c *block) kind() uint32 { return c.state & (one - 1) }
 func (c *block) inUse() bool  { return c.state >= one }
 
 // Pool is the block pool of vLLM and TensorRT-LLM (spec engine-core §5.2-5.4): physical copies that are private to a
@@ -173,6 +175,23 @@ func (p *Pool) Publish(b Block, h SequenceHash) (visible bool) {
 	return false
 }
 
+// PublishOwn caches the private block b under an identity that nobody else can ask for. It is spared the index, so only
+// [Pool.Own] finds it again.
+func (p *Pool) PublishOwn(b Block, h SequenceHash) {
+	c := &p.blocks[b]
+	if c.kind() != private {
+		panic("kv: publish of a block that is not private")
+	}
+	c.state += anonymous - private
+	c.hash, c.dupPrev, c.dupNext = h, none, none
+}
+
+// Own says whether b still is the block that was published as h by PublishOwn.
+func (p *Pool) Own(b Block, h SequenceHash) bool {
+	c := &p.blocks[b]
+	return c.kind() == anonymous && c.hash == h
+}
+
 // Release gives up one use of b. A private block is freed; a cached one that nobody else holds becomes the most recently
 // used inactive block.
 func (p *Pool) Release(b Block) {
@@ -263,6 +282,12 @@ func (p *Pool) evict() {
 // forget takes a cached block out of the index and of the copies of its hash.
 func (p *Pool) forget(b Block) {
 	c := &p.blocks[b]
+	if c.kind() == anonymous {
+		if p.track {
+			p.removed = append(p.removed, c.hash)
+		}
+		return
+	}
 	if c.kind() == duplicate {
 		p.blocks[c.dupPrev].dupNext = c.dupNext
 		if c.dupNext != none {

@@ -211,12 +211,14 @@ func (t *Twin) release(s *twinSeq) {
 	s.ids, s.allocated, s.shown = nil, 0, 0
 }
 
-// hash is the identity of block i of s, from the start of the chain each time.
+// hash is the identity of block i of s, from the start of the chain each time. Behind a block that nobody can ask for,
+// all are the request's own.
 func (t *Twin) hash(s *twinSeq, i int) (seq uint64, local kv.LocalHash) {
 	for j := 0; j <= i; j++ {
 		var ok bool
 		if local, ok = s.req.Content.Local(j, t.cfg.BlockSize); !ok {
-			local = kv.Own(s.ordinal*uint64(t.cfg.DPSize)+uint64(t.cfg.WorkerID)<<40, j)
+			local = kv.Own(s.ordinal*uint64(t.cfg.DPSize)+uint64(t.cfg.WorkerID)<<40, i)
+			return uint64(local), local
 		}
 		if j == 0 {
 			seq = uint64(kv.First(local))
