@@ -4,7 +4,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateObject, generateText, stepCountIs, streamText, tool } from 'ai'
 import { z } from 'zod'
 
-const model = createOpenAICompatible({ name: 'fakellm', baseURL: process.env.OPENAI_BASE_URL, supportsStructuredOutputs: true })('gpt-4o')
+const model = createOpenAICompatible({ name: 'fakellm', baseURL: process.env.OPENAI_BASE_URL, supportsStructuredOutputs: true, includeUsage: true })('gpt-4o')
 const streamed = streamText({ model, prompt: 'Hi', maxOutputTokens: 12 })
 let text = ''
 for await (const part of streamed.textStream) text += part
