@@ -104,7 +104,9 @@ func (f *replayFlags) load(blockSize int) (*workload.Load, error) {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	return trace.Mooncake(file, trace.Options{Name: f.trace, Block: f.traceBlock})
+	return trace.Mooncake(file, trace.Options{
+		Name: f.trace, Block: f.traceBlock, Delta: f.traceFormat == "mooncake-delta",
+	})
 }
 
 // run replays, writes the files and prints the table.

@@ -59,7 +59,7 @@ func addReplayFlags(cmd *cobra.Command) *replayFlags {
 	fs.StringVar(&f.engineArgs, "extra-engine-args", "",
 		"the reference's nested engine arguments: JSON, or @FILE with JSON; they override the engine flags")
 	fs.StringVar(&f.routerMode, "router-mode", "round_robin", "how workers are chosen (round_robin)")
-	fs.StringVar(&f.traceFormat, "trace-format", "mooncake", "format of TRACE (mooncake)")
+	fs.StringVar(&f.traceFormat, "trace-format", "mooncake", "format of TRACE (mooncake, mooncake-delta)")
 	fs.IntVar(&f.traceBlock, "trace-block-size", trace.DefaultBlock, "tokens of one hash id of the trace")
 	fs.IntVar(&f.concurrency, "replay-concurrency", 0, "closed loop: sessions under way at once; timestamps are ignored")
 	fs.Float64Var(&f.speedup, "arrival-speedup-ratio", 1, "divides arrival times and, in an open loop, delays between turns")
@@ -98,8 +98,8 @@ func (f *replayFlags) check() error {
 	switch {
 	case f.routerMode != "round_robin":
 		return fmt.Errorf("router_mode %q: only round_robin is supported", f.routerMode)
-	case f.traceFormat != "mooncake":
-		return fmt.Errorf("trace_format %q: only mooncake is supported", f.traceFormat)
+	case f.traceFormat != "mooncake" && f.traceFormat != "mooncake-delta":
+		return fmt.Errorf("trace_format %q: only mooncake and mooncake-delta are supported", f.traceFormat)
 	case f.traceBlock < 1:
 		return fmt.Errorf("trace_block_size %d: must be at least 1", f.traceBlock)
 	case f.changed("replay-concurrency") && f.concurrency < 1:

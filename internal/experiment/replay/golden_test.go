@@ -25,9 +25,6 @@ import (
 // timeTolerance is how far a time may lie from the reference's, in ms: it adds floats, we add whole nanoseconds.
 const timeTolerance = 1e-6
 
-// later are the scenarios that need what is not built.
-var later = []string{"-delta"}
-
 // scenario is one golden. They come from the reference simulator, ai-dynamo-runtime 1.6.1, through tools/reference of the
 // shared material; testdata/goldens.zip holds goldens/{replay,replay-random,reference-gives-up} of it, without the
 // scenarios that need routers, handoff or other trace formats.
@@ -52,7 +49,7 @@ func goldens(t *testing.T, folder string, f func(t *testing.T, s *scenario)) {
 	t.Cleanup(func() { _ = archive.Close() })
 	seen := 0
 	for _, file := range archive.File {
-		if path.Dir(file.Name) != folder || path.Ext(file.Name) != ".json" || unbuilt(file.Name) {
+		if path.Dir(file.Name) != folder || path.Ext(file.Name) != ".json" {
 			continue
 		}
 		seen++
@@ -67,15 +64,6 @@ func goldens(t *testing.T, folder string, f func(t *testing.T, s *scenario)) {
 	if seen == 0 {
 		t.Fatalf("no goldens in %s", folder)
 	}
-}
-
-func unbuilt(name string) bool {
-	for _, part := range later {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
 }
 
 func unzip(t *testing.T, archive *zip.Reader, name string) []byte {
@@ -110,10 +98,10 @@ func (s *scenario) load(t *testing.T, blockSize int) *workload.Load {
 	switch {
 	case s.TracePath != "":
 		file := shared(t, "data/traces/"+path.Base(s.TracePath))
-		load, err = trace.Mooncake(bytes.NewReader(file), trace.Options{Name: s.TracePath, Block: s.Args.TraceBlockSize})
+		load, err = trace.Mooncake(bytes.NewReader(file), s.options(s.TracePath))
 	case s.Trace != nil:
 		rows := bytes.Join(raw(s.Trace), []byte("\n"))
-		load, err = trace.Mooncake(bytes.NewReader(rows), trace.Options{Name: s.Name, Block: s.Args.TraceBlockSize})
+		load, err = trace.Mooncake(bytes.NewReader(rows), s.options(s.Name))
 	default:
 		load, err = s.Args.synthetic(blockSize).Load()
 	}
@@ -121,6 +109,10 @@ func (s *scenario) load(t *testing.T, blockSize int) *workload.Load {
 		t.Fatal(err)
 	}
 	return load
+}
+
+func (s *scenario) options(name string) trace.Options {
+	return trace.Options{Name: name, Block: s.Args.TraceBlockSize, Delta: s.Args.TraceFormat == "mooncake-delta"}
 }
 
 func raw(rows []json.RawMessage) [][]byte {
@@ -222,6 +214,7 @@ type args struct {
 	Launch            launch   `json:"extra_engine_args"`
 	NumWorkers        int      `json:"num_workers"`
 	TraceBlockSize    int      `json:"trace_block_size"`
+	TraceFormat       string   `json:"trace_format"`
 	ReplayConcurrency int      `json:"replay_concurrency"`
 	ArrivalSpeedup    float64  `json:"arrival_speedup_ratio"`
 	MaxSimTimeMS      *float64 `json:"max_sim_time_ms"`

@@ -91,7 +91,7 @@ func (r *run) release(rel workload.Release) any {
 }
 
 func (r *run) ended(e *recorder.Entry, at engine.Time, end engine.End) {
-	r.feed.Ended(e.SessionIndex, e.TurnIndex, at, e.Terminal, end)
+	r.feed.Ended(e.SessionIndex, e.TurnIndex, at, e.Terminal, end, e.Output)
 	r.done++
 	if r.cfg.Progress != nil {
 		r.cfg.Progress(r.done, r.feed.Total())

@@ -24,6 +24,7 @@ type Table struct {
 	known    []bool
 	memoSize int
 	buf      []byte
+	words    []uint32
 }
 
 // NewTable returns a table for ids that stand for block tokens each, block at least 1.
@@ -116,6 +117,10 @@ func same(ids []uint32) bool {
 func (t *Table) repeated(id uint32, size int) kv.LocalHash {
 	if t.named { // a bijection of the pair, as long as sizes stay below 2^32
 		return kv.LocalHash(rng.Mix(uint64(id)<<32 | uint64(uint32(size))))
+	}
+	if id >= firstOutput { // generated: seen once or twice
+		t.buf = appendRepeated(t.buf[:0], id, size)
+		return kv.LocalHash(xxh3.HashSeed(t.buf, hashSeed))
 	}
 	if size != t.memoSize {
 		t.memo, t.known, t.memoSize = nil, nil, size

@@ -56,6 +56,10 @@ type Feed struct {
 	turns    []armed
 	released int
 	slab     []engine.Request
+	// dialogs hold, by session, what was said so far in a load that grows; speaker numbers what is generated.
+	dialogs []*dialog
+	emitted []int
+	speaker speaker
 }
 
 // armed is a turn with its time.
@@ -168,15 +172,33 @@ func (f *Feed) build(a armed) *engine.Request {
 		ID: engine.RequestID(id), PromptTokens: turn.Prompt, MaxOutput: turn.Output, Content: turn.Content,
 		Rank: engine.AnyRank, FinishReason: "length",
 	}
+	if f.load.Grows {
+		f.grow(r, a)
+	}
 	f.released++
 	r.Owner = f.release(Release{Request: r, Session: a.session, Turn: a.turn, Arrival: a.ms})
 	return r
 }
 
-// Ended tells the feed that a turn ended at at, ms being the same unrounded. The next turn of the session follows after
-// its delay unless this one was cancelled or failed; when a session is over, a closed loop starts the next at once.
-func (f *Feed) Ended(session, turn int32, at engine.Time, ms float64, end engine.End) {
+// grow makes r the next turn of a conversation.
+func (f *Feed) grow(r *engine.Request, a armed) {
+	if f.dialogs == nil {
+		f.dialogs, f.emitted = make([]*dialog, len(f.load.Sessions)), make([]int, len(f.load.Sessions))
+	}
+	turn := f.load.Turn(a.session, a.turn)
+	d := f.dialogs[a.session].next(&f.speaker, f.emitted[a.session], turn.Content.(*Prompt), turn.Output)
+	f.dialogs[a.session] = d
+	r.PromptTokens, r.Content = d.prompt, d
+}
+
+// Ended tells the feed that a turn ended at at, ms being the same unrounded, with emitted tokens. The next turn of the session
+// follows after its delay unless this one was cancelled or failed; when a session is over, a closed loop starts the next at
+// once.
+func (f *Feed) Ended(session, turn int32, at engine.Time, ms float64, end engine.End, emitted int) {
 	s := &f.load.Sessions[session]
+	if f.load.Grows {
+		f.emitted[session] = emitted
+	}
 	if turn+1 < s.Count && (end == engine.Completed || end == engine.Rejected) {
 		delay := f.load.Turn(session, turn+1).Delay
 		if f.cfg.Concurrency == 0 {

@@ -82,7 +82,7 @@ func play(t *testing.T, l *Load, a Arrivals, took float64, ends map[int]engine.E
 				end = engine.Completed
 			}
 			ms := r.Arrival + took
-			f.Ended(r.Session, r.Turn, Instant(ms), ms, end)
+			f.Ended(r.Session, r.Turn, Instant(ms), ms, end, 0)
 			continue
 		}
 		if !ok {

@@ -40,6 +40,9 @@ type Load struct {
 	Named bool
 	// File says that a closed loop shows them too.
 	File bool
+	// Grows says that a turn is only the new input: its prompt is everything said before in the session, the tokens really
+	// generated included, and this. Every Content must be a *Prompt then.
+	Grows bool
 }
 
 // Turn returns the t-th turn of the s-th session.

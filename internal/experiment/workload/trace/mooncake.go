@@ -18,6 +18,8 @@ type Options struct {
 	// Hashes makes block hashes those that others compute from the tokens (spec engine-core §5.1), for runs whose cache
 	// events are seen outside; otherwise they are names, which cost less.
 	Hashes bool
+	// Delta reads the format mooncake-delta: later turns of a session carry only the new input.
+	Delta bool
 }
 
 // DefaultBlock is the trace block of the published Mooncake traces, in tokens.
@@ -189,7 +191,7 @@ func (m *mooncake) keep(hashes []uint64) []uint32 {
 // load lays the sessions out.
 func (m *mooncake) load() *workload.Load {
 	l := &workload.Load{
-		Source: m.opt.Name, File: true, Sessions: make([]workload.Session, len(m.drafts)), Turns: make([]workload.Turn, 0, m.turns),
+		Source: m.opt.Name, File: true, Grows: m.opt.Delta, Sessions: make([]workload.Session, len(m.drafts)), Turns: make([]workload.Turn, 0, m.turns),
 	}
 	for i := range m.drafts {
 		d := &m.drafts[i]
