@@ -43,8 +43,20 @@ func (c *compiler) fail(field string, err error) {
 	c.errs = append(c.errs, fmt.Errorf("%s: %w", field, err))
 }
 
-// text adds a leaf for a pattern over what get returns; none means absent.
-func (c *compiler) text(field string, t *Text, get func(v *view) []string) {
+// text adds a leaf for a pattern over a string that may be absent.
+func (c *compiler) text(field string, t *Text, get func(v *view) (s string, present bool)) {
+	c.pattern(field, t, func(p pattern, v *view, caps *captures) bool {
+		s, present := get(v)
+		return p.match(s, present, caps)
+	})
+}
+
+// texts adds a leaf for a pattern over what get returns, one of which must match; none means absent.
+func (c *compiler) texts(field string, t *Text, get func(v *view) []string) {
+	c.pattern(field, t, func(p pattern, v *view, caps *captures) bool { return p.matchAny(get(v), caps) })
+}
+
+func (c *compiler) pattern(field string, t *Text, holds func(p pattern, v *view, caps *captures) bool) {
 	if t == nil {
 		return
 	}
@@ -55,7 +67,7 @@ func (c *compiler) text(field string, t *Text, get func(v *view) []string) {
 	}
 	c.leaves = append(c.leaves, leaf{
 		what:  field + " " + p.describe(),
-		holds: func(v *view, caps *captures) bool { return p.matchAny(get(v), caps) },
+		holds: func(v *view, caps *captures) bool { return holds(p, v, caps) },
 	})
 }
 
@@ -94,21 +106,15 @@ func (r Range) describe() string {
 // compile prepares a Condition and returns every problem with its path.
 func (q Condition) compile() (condition, []error) {
 	var c compiler
-	one := func(s string, ok bool) []string {
-		if !ok {
-			return nil
-		}
-		return []string{s}
-	}
-	c.text("route", q.Route, func(v *view) []string { return []string{v.Route} })
-	c.text("model", globbed(q.Model), func(v *view) []string { return one(v.Model, v.Model != "") })
-	c.text("user", q.User, func(v *view) []string { return one(v.user, v.hasUser) })
-	c.text("system", q.System, func(v *view) []string { return one(strings.Join(v.system, "\n"), len(v.system) > 0) })
-	c.text("assistant", q.Assistant, func(v *view) []string { return one(v.assistant, v.hasAssistant) })
-	c.text("anyMessage", q.AnyMessage, func(v *view) []string { return v.all })
-	c.text("toolResult", q.ToolResult, func(v *view) []string { return v.results })
-	c.text("toolCallId", q.ToolCallID, func(v *view) []string { return v.resultIDs })
-	c.text("session", q.Session, func(v *view) []string { return one(v.Session, v.Session != "") })
+	c.text("route", q.Route, func(v *view) (string, bool) { return v.Route, true })
+	c.text("model", globbed(q.Model), func(v *view) (string, bool) { return v.Model, v.Model != "" })
+	c.text("user", q.User, func(v *view) (string, bool) { return v.user, v.hasUser })
+	c.text("system", q.System, func(v *view) (string, bool) { return v.system, v.hasSystem })
+	c.text("assistant", q.Assistant, func(v *view) (string, bool) { return v.assistant, v.hasAssistant })
+	c.texts("anyMessage", q.AnyMessage, func(v *view) []string { return v.all })
+	c.texts("toolResult", q.ToolResult, func(v *view) []string { return v.results })
+	c.texts("toolCallId", q.ToolCallID, func(v *view) []string { return v.resultIDs })
+	c.text("session", q.Session, func(v *view) (string, bool) { return v.Session, v.Session != "" })
 	if q.HasToolResults != nil {
 		want := *q.HasToolResults
 		c.leaves = append(c.leaves, leaf{
@@ -130,7 +136,7 @@ func (q Condition) compile() (condition, []error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
 		t := q.Headers[name]
-		c.text("headers."+name, &t, func(v *view) []string { return v.header(name) })
+		c.texts("headers."+name, &t, func(v *view) []string { return v.header(name) })
 	}
 	c.paths(q.Body)
 	c.nested(q)
@@ -145,7 +151,7 @@ func (c *compiler) paths(body map[string]Text) {
 			continue
 		}
 		t := body[p]
-		c.text("body."+p, &t, func(v *view) []string { return v.found(steps) })
+		c.texts("body."+p, &t, func(v *view) []string { return v.found(steps) })
 	}
 }
 

@@ -3,9 +3,9 @@
 // editing returns a new one, so hot reload is the exchange of a pointer. State (which answer of a sequence comes next,
 // which state a scenario is in) is a plain value that its owner locks.
 //
-// Start reading at Mapping (mapping.go, the words of a file), Parse (parse.go) and Book.Match (match.go). Conditions
-// live in cond.go and text.go, answers in reply.go and template.go, explanations of a miss in near.go, tapes in
-// tape.go.
+// Start reading at Mapping (mapping.go, the words of a file), Parse (parse.go) and Book.Candidates (match.go).
+// Conditions live in cond.go and text.go, answers in reply.go and template.go, explanations of a miss in near.go, tapes
+// in tape.go.
 //
 // # A file
 //
@@ -33,7 +33,8 @@
 //	book, err := script.Parse(path, data)      // at start and on reload; store in an atomic.Pointer
 //	state := script.NewState(seed, script.Limits{})
 //	// per request, before planning:
-//	mu.Lock(); sel, ok, err := book.Load().Match(state, &req); mu.Unlock()
+//	c := book.Load().Candidates(&req)
+//	mu.Lock(); sel, ok := c.Pick(state); mu.Unlock()
 //	// per choice: what to say; the timing engine says when
 //	out, err := sel.Outcome(sample)
 //

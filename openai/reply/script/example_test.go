@@ -7,7 +7,7 @@ import (
 	"fakellm/openai/reply/script"
 )
 
-// The lines that wire a book into a face: one locked Match per request, one Outcome per choice.
+// The lines that wire a book into a face: one locked Pick per request, one Outcome per choice.
 func Example() {
 	book, err := script.Parse("replies.yaml", []byte(`
 mappings:
@@ -27,8 +27,9 @@ mappings:
 	request := script.Request{
 		Route: "chat", Model: "gpt-4o", Messages: []script.Message{{Role: "user", Text: "my name is Ada"}},
 	}
+	candidates := book.Candidates(&request)
 	mu.Lock()
-	selection, ok := book.Match(state, &request)
+	selection, ok := candidates.Pick(state)
 	mu.Unlock()
 	if !ok {
 		return // the filler answers

@@ -3,7 +3,6 @@ package script
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"fakellm/internal/rng"
 )
@@ -20,28 +19,57 @@ type Selection struct {
 	caps  captures
 }
 
-// Match finds the first mapping whose conditions hold, counts the match in st and moves its scenario. It changes st
-// only when it reports true. O(mappings · conditions) plus the decoding of the body if a condition asks for it.
-//
-// Call it once per request, whatever its number of choices, and lock st around it.
-func (b *Book) Match(st *State, q *Request) (Selection, bool) {
-	v := newView(q)
+// Candidates are the mappings that may answer a request, as far as the request alone can tell.
+type Candidates struct {
+	view *view
+	list []candidate
+}
+
+type candidate struct {
+	rule *rule
+	caps captures
+}
+
+// Candidates tries the conditions of all mappings, up to the first that answers whatever the state is. This is the
+// costly half of Match and needs no lock. O(mappings · conditions) plus the decoding of the body if a condition asks
+// for it.
+func (b *Book) Candidates(q *Request) Candidates {
+	c := Candidates{view: newView(q)}
 	for _, r := range b.rules {
-		s := Selection{rule: r, seed: st.seed, view: v}
-		if !r.inState(st, q.Session) || !r.cond.match(v, &s.caps) {
+		var caps captures
+		if !r.cond.match(c.view, &caps) {
 			continue
 		}
-		before := st.matched(&r.Mapping, q.Session)
-		at, ok := r.pick(before, v.rounds)
+		c.list = append(c.list, candidate{r, caps})
+		if r.RequiredScenarioState == "" && r.Exhausted != exhaustedNext {
+			break
+		}
+	}
+	return c
+}
+
+// Pick takes the first candidate that the state allows, counts the match in st and moves its scenario. It changes st
+// only when it reports true. O(candidates), most often one. Call it once per request, whatever its number of choices,
+// and lock st around it.
+func (c Candidates) Pick(st *State) (Selection, bool) {
+	key := c.view.Session
+	for _, k := range c.list {
+		if !k.rule.inState(st, key) {
+			continue
+		}
+		before := st.matched(&k.rule.Mapping, key)
+		at, ok := k.rule.pick(before, c.view.rounds)
 		if !ok {
 			continue
 		}
-		s.at, s.count = at, before+1
-		st.advance(&r.Mapping, q.Session)
-		return s, true
+		st.advance(&k.rule.Mapping, key)
+		return Selection{rule: k.rule, at: at, count: before + 1, seed: st.seed, view: c.view, caps: k.caps}, true
 	}
 	return Selection{}, false
 }
+
+// Match is Candidates and Pick in one, for callers who hold st locked anyway.
+func (b *Book) Match(st *State, q *Request) (Selection, bool) { return b.Candidates(q).Pick(st) }
 
 // inState reports whether the scenario of the rule is where it must be.
 func (r *rule) inState(st *State, key string) bool {
@@ -123,7 +151,7 @@ func (s *Selection) scope(sample int, stream string) *scope {
 	v := s.view
 	c := v.lastCall()
 	sc := &scope{
-		User: v.user, System: strings.Join(v.system, "\n"), Assistant: v.assistant,
+		User: v.user, System: v.system, Assistant: v.assistant,
 		ToolName: c.Name, Model: v.Model, Session: v.Session,
 		Turn: v.turn, Rounds: v.rounds, Count: s.count, Sample: sample, Seed: s.seed,
 		Groups: s.caps.groups, Named: s.caps.named, Messages: v.Messages, Tools: v.Tools,

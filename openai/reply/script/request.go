@@ -43,13 +43,12 @@ type Call struct {
 // view is a request with what conditions ask for, computed once per match.
 type view struct {
 	*Request
-	user, assistant       string
-	hasUser, hasAssistant bool
-	system                []string
-	all                   []string
-	results, resultIDs    []string
-	turn, rounds          int
-	counts                map[string]int
+	user, assistant, system          string
+	hasUser, hasAssistant, hasSystem bool
+	all                              []string
+	results, resultIDs               []string
+	turn, rounds                     int
+	counts                           map[string]int
 	// body is decoded when first asked for.
 	body    any
 	decoded bool
@@ -57,6 +56,7 @@ type view struct {
 
 func newView(q *Request) *view {
 	v := &view{Request: q, counts: make(map[string]int)}
+	var system []string
 	for i := range q.Messages {
 		m := &q.Messages[i]
 		v.all = append(v.all, m.Text)
@@ -71,7 +71,7 @@ func newView(q *Request) *view {
 			v.turn++
 			v.results, v.resultIDs = nil, nil
 		case "system", "developer":
-			v.system = append(v.system, m.Text)
+			system = append(system, m.Text)
 		case "tool", "function":
 			if len(v.results) == 0 {
 				v.rounds++
@@ -80,6 +80,7 @@ func newView(q *Request) *view {
 			v.resultIDs = append(v.resultIDs, m.CallID)
 		}
 	}
+	v.system, v.hasSystem = strings.Join(system, "\n"), len(system) > 0
 	return v
 }
 

@@ -23,7 +23,7 @@ data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c0","functi
 
 data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"c1","function":{"name":"g","arguments":"{"}}]}}]}
 
-data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"}"}}]},"finish_reason":"length"}]}
+data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"}"}}]},"finish_reason":"stop"}]}
 
 data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9}}
 
@@ -34,7 +34,7 @@ data: [DONE]
 	want := script.Recording{
 		Status: 200, Model: "m", PromptTokens: 3, CompletionTokens: 9,
 		Answers: []script.RecordedAnswer{
-			{Reasoning: "hm", FinishReason: "length", Calls: []script.Call{
+			{Reasoning: "hm", FinishReason: "stop", Calls: []script.Call{
 				{ID: "c0", Name: "f"}, {ID: "c1", Name: "g", Arguments: `{}`},
 			}},
 			{Text: &hello, FinishReason: "stop"},
