@@ -113,8 +113,8 @@ func (l *Live) end(err error) {
 // finish closes a mailbox that the machine does not end itself.
 func (l *Live) finish(box *Mailbox, at engine.Time, end engine.End, why *engine.Refusal, err error) {
 	box.finish(at, end, why, err)
-	l.closed(box)
 	box.call()
+	l.closed(box)
 }
 
 // closed forgets a mailbox that has ended.
@@ -170,8 +170,8 @@ func (e *ears) deliver(at engine.Time, out *engine.Output) {
 		return
 	}
 	box.put(at, out)
+	box.call() // before it counts as closed: after a drain nobody is woken any more
 	if out.End != engine.Running {
 		(*Live)(e).closed(box)
 	}
-	box.call()
 }
