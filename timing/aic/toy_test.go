@@ -109,7 +109,7 @@ func TestToyErrors(t *testing.T) {
 		},
 		{"mixture sizes differ", func(c *aic.Config) { c.Model, c.TP = "toy/mixed", 2 }, fault.BadParallelism, nil},
 		{
-			"no experts with this split", func(c *aic.Config) { c.Model, c.TP, c.MoEEP = "toy/mixed", 4, 4 }, fault.MissingSlice,
+			"no experts with this split", func(c *aic.Config) { c.Model, c.AttentionDP, c.MoEEP = "toy/mixed", 4, 4 }, fault.MissingSlice,
 			[]string{"moe_perf", "moe_ep_size=4", "nearest: moe_dtype=bfloat16 distribution=power_law_1.2"},
 		},
 	}

@@ -17,6 +17,11 @@ type sample struct {
 // the samples' range per axis and clamped to it (an axis of one value puts everything above it at 1), the two nearest weighted by inverse distance; an exact hit answers alone. ok is false
 // without samples.
 func utilAt(samples []sample, at grid.Coord) (util float64, ok bool) {
+	return utilNear(samples, at, 2)
+}
+
+// utilNear is utilAt over one or two points.
+func utilNear(samples []sample, at grid.Coord, points int) (util float64, ok bool) {
 	if len(samples) == 0 {
 		return 0, false
 	}
@@ -45,7 +50,7 @@ func utilAt(samples []sample, at grid.Coord) (util float64, ok bool) {
 			second = candidate{d, s.util}
 		}
 	}
-	if first.d < 1e-12 || math.IsInf(second.d, 1) {
+	if points == 1 || first.d < 1e-12 || math.IsInf(second.d, 1) {
 		return first.u, true
 	}
 	w1, w2 := 1/first.d, 1/second.d

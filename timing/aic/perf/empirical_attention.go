@@ -36,34 +36,28 @@ func headScaleAt(backend string, width int) float64 {
 	return t[len(t)-1]
 }
 
-// attentionLadder lists the slices to estimate from: the own window, full attention, then other head widths of the
-// first lane, 128 first.
+// attentionLadder lists the slices to estimate from: for the own window and then for full attention, the own head width
+// and then other widths of the first lane, 128 first.
 func (t *attentionTable) attentionLadder(key attentionKey) []attentionKey {
-	out := []attentionKey{key}
-	if key.window != 0 {
-		full := key
-		full.window = 0
-		out = append(out, full)
-	}
-	if len(t.lanes) == 0 {
-		return out
-	}
 	var widths []int64
-	for k := range t.lanes[0].grids {
-		if d := k.headDim; d != key.headDim && !slices.Contains(widths, d) {
-			widths = append(widths, d)
+	if len(t.lanes) > 0 {
+		for k := range t.lanes[0].grids {
+			if d := k.headDim; d != key.headDim && !slices.Contains(widths, d) {
+				widths = append(widths, d)
+			}
 		}
 	}
 	slices.SortFunc(widths, func(a, b int64) int {
 		return cmp.Or(-cmp.Compare(is(a == 128), is(b == 128)), cmp.Compare(a, b))
 	})
-	for _, d := range widths {
-		for _, w := range slices.Compact([]int64{key.window, 0}) {
-			k := key
-			k.headDim, k.window = d, w
-			if t.lanes[0].grids[k] != nil {
-				out = append(out, k)
-			}
+	var out []attentionKey
+	for _, w := range slices.Compact([]int64{key.window, 0}) {
+		rung := key
+		rung.window = w
+		out = append(out, rung)
+		for _, d := range widths {
+			rung.headDim = d
+			out = append(out, rung)
 		}
 	}
 	return out

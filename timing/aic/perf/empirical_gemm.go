@@ -47,24 +47,20 @@ func (db *DB) gemmEmpirical(q Quant, m, n, k float64, sol func(m, n, k float64) 
 		listKeys(db.gemm.sites, "gemm_dtype="))
 }
 
-// gemmLadder lists the modes to try, best first.
+// gemmLadder lists the types to try: the own, then by distance of the classes, the first in the table among equals.
 func (db *DB) gemmLadder(q Quant) []Quant {
-	out := slices.Clone(gemmQuants)
-	slices.SortStableFunc(out, func(a, b Quant) int {
+	out := []Quant{q}
+	for _, name := range db.gemm.order {
+		if other, err := GemmQuant(name); err == nil && name != q.Name {
+			out = append(out, other)
+		}
+	}
+	slices.SortStableFunc(out[1:], func(a, b Quant) int {
 		return cmp.Or(
-			cmp.Compare(differ(a, q), differ(b, q)),
 			cmp.Compare(math.Abs(a.Compute-q.Compute), math.Abs(b.Compute-q.Compute)),
 			cmp.Compare(math.Abs(a.Mem-q.Mem), math.Abs(b.Mem-q.Mem)))
 	})
 	return out
-}
-
-// differ is 0 for the mode itself, 1 for any other.
-func differ(a, b Quant) int {
-	if a.Name == b.Name {
-		return 0
-	}
-	return 1
 }
 
 // gemmSamples lists the utilisations of one weight type in ascending order of (m, n, k).

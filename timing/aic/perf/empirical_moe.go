@@ -84,7 +84,7 @@ func (t *moeTable) nearestShape(slice moeSlice, want moeShape) (moeShape, *grid.
 		w, v := lnShape(want), lnShape(s)
 		for a := range v {
 			if hi[a] > lo[a] {
-				x := (v[a] - w[a]) / (hi[a] - lo[a])
+				x := (v[a] - min(max(w[a], lo[a]), hi[a])) / (hi[a] - lo[a])
 				d += x * x
 			}
 		}
@@ -106,14 +106,15 @@ func compareShapes(a, b moeShape) int {
 		cmp.Compare(a.inter, b.inter), cmp.Compare(a.tp, b.tp), cmp.Compare(a.ep, b.ep))
 }
 
-// moeLadder lists the types to try, best first: the own, the same class, then by distance of the classes; the later in
-// the list of modes among equals.
+// moeLadder lists the types to try: the own, then by distance of the classes, the first in the table among equals.
 func (db *DB) moeLadder(q Quant) []Quant {
-	out := slices.Clone(moeQuants)
-	slices.Reverse(out)
-	slices.SortStableFunc(out, func(a, b Quant) int {
-		return cmp.Or(cmp.Compare(differ(a, q), differ(b, q)), cmp.Compare(profileL1(a, q), profileL1(b, q)))
-	})
+	out := []Quant{q}
+	for _, name := range db.moe.order {
+		if other, err := MoEQuant(name); err == nil && name != q.Name {
+			out = append(out, other)
+		}
+	}
+	slices.SortStableFunc(out[1:], func(a, b Quant) int { return cmp.Compare(profileL1(a, q), profileL1(b, q)) })
 	return out
 }
 

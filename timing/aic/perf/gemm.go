@@ -12,6 +12,8 @@ import (
 type gemmTable struct {
 	origin
 	sites map[string]*grid.Sites
+	// order lists the types by first appearance.
+	order []string
 }
 
 var gemmColumns = []table.Column{
@@ -50,7 +52,7 @@ func (db *DB) loadGemm() (*gemmTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &gemmTable{origin: o, sites: map[string]*grid.Sites{}}
+	t := &gemmTable{origin: o, sites: map[string]*grid.Sites{}, order: order}
 	for _, name := range order {
 		t.sites[name] = grid.NewSites(rows[name], db.gemmFloor(name))
 	}

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"fmt"
+	"slices"
 
 	"fakellm/timing/aic/fault"
 	"fakellm/timing/aic/grid"
@@ -23,6 +24,8 @@ type moeTable struct {
 	origin
 	curves     map[moeSlice]map[moeShape]*grid.Curve
 	lowLatency map[moeSlice]map[moeShape]*grid.Curve
+	// order lists the types by first appearance.
+	order []string
 }
 
 // lowLatencyKernel marks rows of a kernel that only small batches use; lowLatencyTokens bounds them.
@@ -84,17 +87,19 @@ func (r moeRows) curves() map[moeSlice]map[moeShape]*grid.Curve {
 
 func (db *DB) loadMoE() (*moeTable, error) {
 	rows, low := moeRows{}, moeRows{}
+	var order []string
 	o, err := db.frames("moe_perf", moeColumns, func(f *table.Frame, s table.Source) error {
-		db.addMoE(f, s, rows, low)
+		order = db.addMoE(f, s, rows, low, order)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &moeTable{origin: o, curves: rows.curves(), lowLatency: low.curves()}, nil
+	return &moeTable{origin: o, curves: rows.curves(), lowLatency: low.curves(), order: order}, nil
 }
 
-func (db *DB) addMoE(f *table.Frame, s table.Source, rows, low moeRows) {
+// addMoE sorts the rows of one file and returns order with the types that appear in it for the first time.
+func (db *DB) addMoE(f *table.Frame, s table.Source, rows, low moeRows, order []string) []string {
 	take := kernelFilter(f, s)
 	kernel, quant, dist := f.Text("kernel_source"), f.Text("moe_dtype"), f.Text("distribution")
 	tokens, hidden, inter := f.Ints("num_tokens"), f.Ints("hidden_size"), f.Ints("inter_size")
@@ -110,8 +115,12 @@ func (db *DB) addMoE(f *table.Frame, s table.Source, rows, low moeRows) {
 		if kernel.At(i) == lowLatencyKernel {
 			to = low
 		}
+		if rows[slice] == nil && !slices.Contains(order, slice.quant) {
+			order = append(order, slice.quant)
+		}
 		to.add(slice, shape, grid.Point{X: float64(tokens[i]), Y: ms[i]})
 	}
+	return order
 }
 
 // MoEQuery is the experts of one layer on one rank.

@@ -14,6 +14,8 @@ type scaleTable struct {
 	// traffic is how many bytes per element the roofline counts; scaled says that the value follows it beyond the grid.
 	traffic float64
 	scaled  bool
+	// nearest is how many points an estimate leans on.
+	nearest int
 }
 
 var scaleColumns = []table.Column{
@@ -25,11 +27,11 @@ var scaleColumns = []table.Column{
 }
 
 func (db *DB) loadComputeScale() (*scaleTable, error) {
-	return db.loadScale(&scaleTable{traffic: 2}, "computescale_perf")
+	return db.loadScale(&scaleTable{traffic: 2, nearest: 1}, "computescale_perf")
 }
 
 func (db *DB) loadScaleMatrix() (*scaleTable, error) {
-	return db.loadScale(&scaleTable{traffic: 3, scaled: true}, "scale_matrix_perf")
+	return db.loadScale(&scaleTable{traffic: 3, scaled: true, nearest: 2}, "scale_matrix_perf")
 }
 
 func (db *DB) loadScale(t *scaleTable, name string) (*scaleTable, error) {
@@ -70,7 +72,11 @@ func (t *scaleTable) at(db *DB, m, k float64) (float64, error) {
 		}
 	}
 	at := grid.Coord{0, m, k}
-	return db.estimate(t.origin, slice, g, at, sol, sol(at))
+	u, ok := utilNear(gridSamples(g, sol), at, t.nearest)
+	if !ok || !(u > 0) {
+		return 0, db.miss(t.origin, slice+" (empirical)", listKeys(t.grids, "quant_dtype="))
+	}
+	return sol(at) / u, nil
 }
 
 // look reads the grid (spec aic-timing §5.3): both coordinates are clamped into it.
