@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"fakellm/config"
 	"fakellm/timing/aic"
@@ -59,26 +60,36 @@ func aicTiming(c *config.Config) (StepTiming, error) {
 
 // OpenAIC opens AIConfigurator's tables: a directory, an installed package, or a wheel straight from the registry.
 func OpenAIC(path string) (*aic.Data, error) {
-	if path == "" {
-		return nil, errors.New("aic_systems_dir: timing aic needs AIConfigurator's tables; fakellm timing data says how to get them")
-	}
-	info, err := os.Stat(path)
+	files, configs, err := TableFiles(path)
 	if err != nil {
-		return nil, fmt.Errorf("aic_systems_dir: %w", err)
+		return nil, err
 	}
-	var root fs.FS = os.DirFS(path)
-	if !info.IsDir() {
-		wheel, err := zip.OpenReader(path) // stays open: tables are read when a pass first needs them
-		if err != nil {
-			return nil, fmt.Errorf("aic_systems_dir %s: neither a directory nor a wheel: %w", path, err)
-		}
-		root = wheel
-	}
-	data, err := aic.Open(root)
+	data, err := aic.Open(files, configs...)
 	if err != nil {
 		return nil, fmt.Errorf("aic_systems_dir %s: %w", path, err)
 	}
 	return data, nil
+}
+
+// TableFiles opens a directory or a wheel that holds tables, with further places for model configurations. A wheel stays
+// open as long as the process: tables are read when asked for.
+func TableFiles(path string) (files fs.FS, configs []fs.FS, err error) {
+	if path == "" {
+		return nil, nil, errors.New("aic_systems_dir: missing; fakellm timing data says how to get the tables")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("aic_systems_dir: %w", err)
+	}
+	if info.IsDir() {
+		inside, beside := filepath.Join(path, "model_configs"), filepath.Join(path, "..", "model_configs")
+		return os.DirFS(path), []fs.FS{os.DirFS(inside), os.DirFS(beside)}, nil
+	}
+	wheel, err := zip.OpenReader(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("aic_systems_dir %s: neither a directory nor a wheel: %w", path, err)
+	}
+	return wheel, nil, nil
 }
 
 // fraction is the share of memory asked for; nil leaves it to the backend's own default.

@@ -3,7 +3,6 @@ package assembly
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"fakellm/config"
 	"fakellm/engine"
@@ -72,16 +71,7 @@ func Profile(path string) (*profile.Profile, error) {
 	if path == "" {
 		return nil, errors.New("planner_profile_data: timing profile needs an .npz file or a results directory")
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("planner_profile_data: %w", err)
-	}
-	var p *profile.Profile
-	if info.IsDir() {
-		p, err = profile.ReadResults(os.DirFS(path))
-	} else {
-		p, err = profile.Load(path)
-	}
+	p, err := profile.Load(path)
 	if err != nil {
 		return nil, fmt.Errorf("planner_profile_data %s: %w", path, err)
 	}

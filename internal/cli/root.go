@@ -83,7 +83,7 @@ func newRoot(env Env) *cobra.Command {
 	}
 	root.SetVersionTemplate("fakellm {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
-	root.AddCommand(newServe(env), newReplay(env), newConfig(env), newVersion(env))
+	root.AddCommand(newServe(env), newReplay(env), newTiming(env), newConfig(env), newVersion(env))
 	return root
 }
 

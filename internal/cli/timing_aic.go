@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"fakellm/engine"
+	"fakellm/internal/assembly"
 	"fakellm/timing/aic"
 	"fakellm/timing/analytic"
 )
 
 // aicPredictor opens the tables and loads the deployment.
 func (f *timingFlags) aicPredictor() (*predictor, error) {
-	data, err := openAIC(f.systemsDir)
+	data, err := assembly.OpenAIC(f.systemsDir)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fakellm/internal/assembly"
 	"fakellm/timing/compare"
 )
 
@@ -42,7 +43,7 @@ func newTimingCompare(env Env) *cobra.Command {
 }
 
 func (f *compareFlags) run(cmd *cobra.Command) error {
-	data, err := openAIC(f.systemsDir)
+	data, err := assembly.OpenAIC(f.systemsDir)
 	if err != nil {
 		return badInput(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fakellm/internal/assembly"
 	"fakellm/timing/aic"
 	"fakellm/timing/aic/table"
 )
@@ -50,7 +51,7 @@ func newTimingData(env Env) *cobra.Command {
 
 // openStore finds the systems directory where the AIC model would find it.
 func openStore(path string) (*table.Store, error) {
-	fsys, _, err := tableFiles(path)
+	fsys, _, err := assembly.TableFiles(path)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fakellm/internal/assembly"
 	"fakellm/timing/aic"
 	"fakellm/timing/analytic"
 )
@@ -95,7 +96,7 @@ func (f *predictFlags) runCases(cmd *cobra.Command) error {
 	if err != nil {
 		return badInput(fmt.Errorf("cases: %w", err))
 	}
-	data, err := openAIC(f.systemsDir)
+	data, err := assembly.OpenAIC(f.systemsDir)
 	if err != nil {
 		return badInput(err)
 	}

@@ -1,17 +1,12 @@
 package cli
 
 import (
-	"archive/zip"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"fakellm/engine"
 	"fakellm/timing"
-	"fakellm/timing/aic"
 	"fakellm/timing/analytic"
 	"fakellm/timing/profile"
 )
@@ -102,38 +97,4 @@ func analyticPredictor(m *analytic.Model) *predictor {
 			return ops, err
 		},
 	}
-}
-
-// tableFiles opens a directory or a wheel that holds tables, with further places for model configurations. A wheel
-// stays open as long as the process: tables are read when asked for.
-func tableFiles(path string) (fsys fs.FS, configs []fs.FS, err error) {
-	if path == "" {
-		return nil, nil, errors.New("aic-systems-dir: missing; fakellm timing data says how to get the tables")
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("aic-systems-dir: %w", err)
-	}
-	if info.IsDir() {
-		inside, beside := filepath.Join(path, "model_configs"), filepath.Join(path, "..", "model_configs")
-		return os.DirFS(path), []fs.FS{os.DirFS(inside), os.DirFS(beside)}, nil
-	}
-	wheel, err := zip.OpenReader(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("aic-systems-dir %s: neither a directory nor a wheel: %w", path, err)
-	}
-	return wheel, nil, nil
-}
-
-// openAIC opens the tables at a path.
-func openAIC(path string) (*aic.Data, error) {
-	fsys, configs, err := tableFiles(path)
-	if err != nil {
-		return nil, err
-	}
-	data, err := aic.Open(fsys, configs...)
-	if err != nil {
-		return nil, fmt.Errorf("aic-systems-dir %s: %w", path, err)
-	}
-	return data, nil
 }
