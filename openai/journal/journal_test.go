@@ -320,3 +320,20 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkRequest is one request with the headers of an SDK, from Begin to Finish.
+func BenchmarkRequest(b *testing.B) {
+	j := newJournal(b, journal.Config{})
+	r := post("/v1/chat/completions", map[string]string{"Authorization": "Bearer sk-0123456789abcdef"})
+	for i := range 12 {
+		r.Header.Set(fmt.Sprintf("X-Stainless-H%d", i), "value of some length")
+	}
+	body := bytes.Repeat([]byte("x"), 2000)
+	b.ReportAllocs()
+	for b.Loop() {
+		e := j.Begin(epoch, r)
+		e.Body(body)
+		e.Update(func(r *journal.Record) { r.Model, r.Status = "m", 200 })
+		e.Finish(epoch)
+	}
+}

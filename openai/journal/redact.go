@@ -2,11 +2,14 @@ package journal
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
 // secretWords mark headers whose values are redacted, wherever they stand in the name.
-var secretWords = []string{"authorization", "key", "token", "secret", "cookie", "password", "credential"}
+func secretWords() []string {
+	return []string{"authorization", "key", "token", "secret", "cookie", "password", "credential"}
+}
 
 // Redact keeps what tells keys apart for people and nothing that could be used: at most the first three and the last
 // four characters, of keys that are long enough to lose them.
@@ -36,9 +39,10 @@ const maxHeaderValue = 1024
 
 // redactHeader copies headers with secrets redacted; extra are lower-case names to redact as well.
 func redactHeader(h http.Header, extra []string) map[string][]string {
+	words := append(secretWords(), extra...)
 	out := make(map[string][]string, len(h))
 	for name, values := range h {
-		secret := isSecret(strings.ToLower(name), extra)
+		secret := isSecret(strings.ToLower(name), words)
 		kept := make([]string, len(values))
 		for i, v := range values {
 			if secret {
@@ -52,15 +56,8 @@ func redactHeader(h http.Header, extra []string) map[string][]string {
 	return out
 }
 
-func isSecret(name string, extra []string) bool {
-	for _, list := range [][]string{secretWords, extra} {
-		for _, w := range list {
-			if strings.Contains(name, w) {
-				return true
-			}
-		}
-	}
-	return false
+func isSecret(name string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
 }
 
 // keyOf finds the API key of a request in the places where clients put it (spec openai-endpoint X7).

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 )
 
 // MaxChoices and MaxCalls bound what is accepted from a recorded answer (spec openai-endpoint R3, S14).
@@ -52,7 +51,7 @@ type wireMessage struct {
 // stream, or an error body. It is lenient about unknown members and strict about shape. O(len(body)).
 func (r *Recording) Listen(status int, stream bool, body []byte) error {
 	r.Status = status
-	if status >= http.StatusBadRequest {
+	if status >= 400 {
 		r.Error = failureOf(status, body)
 		return nil
 	}

@@ -53,9 +53,11 @@ const (
 )
 
 // volatile members do not change what is said, so they are no part of a key.
-var volatile = []string{
-	"stream", "stream_options", "user", "metadata", "store", "service_tier", "safety_identifier",
-	"prompt_cache_key", "prompt_cache_retention", "x_sim", "request_id",
+func volatile() []string {
+	return []string{
+		"stream", "stream_options", "user", "metadata", "store", "service_tier", "safety_identifier",
+		"prompt_cache_key", "prompt_cache_retention", "x_sim", "request_id",
+	}
 }
 
 // RequestKey identifies a request body: a SHA-256 over route and body with members sorted and volatile ones (stream,
@@ -67,7 +69,7 @@ func RequestKey(route string, body []byte) (string, error) {
 	if err := dec.Decode(&v); err != nil {
 		return "", fmt.Errorf("request body: %w", err)
 	}
-	for _, k := range volatile {
+	for _, k := range volatile() {
 		delete(v, k)
 	}
 	text, err := marshal(v)
