@@ -142,7 +142,7 @@ func (c *vllm) release(s *seq) {
 	for i := len(s.blocks) - 1; i >= 0; i-- {
 		c.pool.Release(s.blocks[i])
 	}
-	s.former, s.blocks = len(s.blocks), s.blocks[:0]
+	s.blocks = s.blocks[:0]
 	s.allocated, s.published = 0, 0
 }
 

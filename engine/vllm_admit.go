@@ -81,14 +81,10 @@ func (c *vllm) probe(s *seq) (cached, active int) {
 // resident returns the copy that block i of s can reuse.
 func (c *vllm) resident(s *seq, i int) (kv.Block, bool) {
 	h := c.hash(s, i)
-	if i < s.ownFrom {
-		return c.pool.Lookup(h)
-	}
-	if i >= s.former {
+	if i >= s.ownFrom && !s.evicted {
 		return 0, false
 	}
-	b := s.blocks[:s.former][i]
-	return b, c.pool.Own(b, h)
+	return c.pool.Lookup(h)
 }
 
 // whyRejected returns the refusal of a request that can never be admitted, or the zero Refusal.

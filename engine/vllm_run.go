@@ -154,7 +154,7 @@ func (c *vllm) complete(i int, s *seq, full int) {
 		s.published = full
 		return
 	}
-	if c.hash(s, s.published); s.published >= s.ownFrom {
+	if c.hash(s, s.published); s.published >= s.ownFrom { // nobody has them, so their order does not matter
 		for ; s.published < full; s.published++ {
 			c.publishBlock(s, s.published)
 		}

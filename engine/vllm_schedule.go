@@ -117,7 +117,7 @@ func (c *vllm) publish(s *seq) {
 // publishBlock caches block i of s and says whether it thereby became visible.
 func (c *vllm) publishBlock(s *seq, i int) bool {
 	h := c.hash(s, i)
-	if i < s.ownFrom {
+	if i < s.ownFrom || s.evicted {
 		return c.pool.Publish(s.blocks[i], h)
 	}
 	c.pool.PublishOwn(s.blocks[i], h)
@@ -144,8 +144,11 @@ func (c *vllm) preempt(p *Pass, s *seq, scheduling bool) {
 	}
 	c.dropRunning(i)
 	p.Preempted = append(p.Preempted, Preemption{Req: s.req, Blocks: len(s.blocks)})
+	for b := min(s.ownFrom, s.published); b < s.published; b++ {
+		c.pool.Reveal(s.blocks[b])
+	}
 	c.release(s)
-	s.computed, s.preempted = 0, true
+	s.computed, s.preempted, s.evicted = 0, true, true
 	c.preemptions++
 	c.evictions++
 	c.waiting.pushFront(s)

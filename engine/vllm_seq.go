@@ -17,9 +17,10 @@ type seq struct {
 	computed, allocated, published int
 	blocks                         []kv.Block
 	hashes                         []kv.SequenceHash
-	// ownFrom is the first block whose content nobody can ask for, as far as known; former is how many blocks it had
-	// before it was preempted: blocks beyond its length still names them.
-	ownFrom, former int
+	// ownFrom is the first block whose content nobody else can ask for, as far as known. Once evicted, the request itself
+	// may come back for it.
+	ownFrom int
+	evicted bool
 	// cached is the reuse of the first admission.
 	cached             int
 	admitted           bool

@@ -12,7 +12,7 @@ const (
 	private
 	primary
 	duplicate
-	// anonymous blocks are cached without being in the index: only their owner knows them.
+	// anonymous blocks are cached without being in the index: nobody looks for them.
 	anonymous
 )
 
@@ -175,8 +175,8 @@ func (p *Pool) Publish(b Block, h SequenceHash) (visible bool) {
 	return false
 }
 
-// PublishOwn caches the private block b under an identity that nobody else can ask for. It is spared the index, so only
-// [Pool.Own] finds it again.
+// PublishOwn caches the private block b under an identity that nobody has and nobody else can ask for. It is spared the
+// index until [Pool.Reveal].
 func (p *Pool) PublishOwn(b Block, h SequenceHash) {
 	c := &p.blocks[b]
 	if c.kind() != private {
@@ -186,10 +186,12 @@ func (p *Pool) PublishOwn(b Block, h SequenceHash) {
 	c.hash, c.dupPrev, c.dupNext = h, none, none
 }
 
-// Own says whether b still is the block that was published as h by PublishOwn.
-func (p *Pool) Own(b Block, h SequenceHash) bool {
-	c := &p.blocks[b]
-	return c.kind() == anonymous && c.hash == h
+// Reveal puts a block of [Pool.PublishOwn] into the index, where its owner can look for it. Others are left alone.
+func (p *Pool) Reveal(b Block) {
+	if c := &p.blocks[b]; c.kind() == anonymous {
+		c.state -= anonymous - primary
+		p.index.insert(b, p.blocks)
+	}
 }
 
 // Release gives up one use of b. A private block is freed; a cached one that nobody else holds becomes the most recently
