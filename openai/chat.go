@@ -43,7 +43,7 @@ func (s *Server) chat(c *gin.Context) {
 		}
 		return
 	}
-	runs, ok := s.collect(c, p)
+	runs, ok := s.collect(c, p, &req.Sampling)
 	if !ok {
 		return
 	}
@@ -78,7 +78,10 @@ func (s *Server) identity(prefix, model string) identity {
 func (s *Server) newStream(c *gin.Context, p *planned, sm *Sampling, who identity, chat bool) *stream {
 	w := unwrap(c.Writer)
 	st := &stream{
-		renderer:     renderer{frame: newFrame(who, s.opts.Dialect, chat, sm.IncludeUsage), style: s.opts.ToolStyle, topK: sm.TopLogprobs},
+		renderer: renderer{
+			frame: newFrame(who, s.opts.Dialect, chat, sm.IncludeUsage), style: s.opts.ToolStyle, topK: sm.TopLogprobs,
+			tokenIDs: sm.ReturnTokenIDs,
+		},
 		w:            w,
 		head:         c.Writer,
 		rc:           http.NewResponseController(w),
@@ -132,7 +135,9 @@ func (s *Server) serveStream(c *gin.Context, st *stream, p *planned) {
 		s.refuse(c, asAPIError(err))
 		return
 	}
-	p.forget()
+	if !st.tokenIDs {
+		p.forget()
+	}
 	ok := st.serve(c.Request.Context())
 	switch {
 	case st.begun:
@@ -144,14 +149,16 @@ func (s *Server) serveStream(c *gin.Context, st *stream, p *planned) {
 }
 
 // collect submits and waits for everything. It reports false when the answer has been given or nobody wants it.
-func (s *Server) collect(c *gin.Context, p *planned) ([]run, bool) {
+func (s *Server) collect(c *gin.Context, p *planned, sm *Sampling) ([]run, bool) {
 	w := &whole{}
 	w.init(s, p, c.GetTime(keyStart))
 	if err := w.submit(p.jobs, func() { w.wake(w) }); err != nil {
 		s.refuse(c, asAPIError(err))
 		return nil, false
 	}
-	p.forget()
+	if !sm.ReturnTokenIDs {
+		p.forget()
+	}
 	if !w.wait(c.Request.Context()) {
 		c.Set(keyStatus, statusGone)
 		return nil, false
@@ -173,11 +180,17 @@ func (s *Server) chatResponse(who identity, p *planned, runs []run, req *ChatReq
 	if req.Store {
 		resp.Metadata = req.Metadata
 	}
-	f := frame{stopReason: s.opts.Dialect == DialectVLLM}
+	if req.ReturnTokenIDs {
+		resp.PromptTokenIDs = p.prompts[0].IDs
+	}
 	for i := range runs {
 		c := runs[i].plan
 		resp.Choices[i] = chatChoice{
-			Index: i, Message: message(c, s.opts.Dialect), FinishReason: c.FinishReason, StopReason: f.stopMember(c.StopReason),
+			Index: i, Message: message(c, s.opts.Dialect), FinishReason: c.FinishReason,
+			engineMembers: s.opts.Dialect.stopMembers(c.StopReason),
+		}
+		if req.ReturnTokenIDs {
+			resp.Choices[i].TokenIDs = c.Output
 		}
 		if c.Probs != nil {
 			resp.Choices[i].Logprobs = visibleLogprobs(c, req.TopLogprobs)

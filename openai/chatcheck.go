@@ -238,7 +238,8 @@ func checkName(field string, name *string) error {
 // tools checks offered tools, deprecated functions, and the choice among them (spec openai-endpoint R6).
 func (c checker) tools(req *ChatRequest, b *chatBody) error {
 	if len(b.Tools) > 128 && c.dialect == DialectOpenAI {
-		return badRequest("tools", "array_above_max_length", "invalid 'tools': %d entries, at most 128 are allowed", len(b.Tools))
+		return badRequest("tools", "array_above_max_length", "invalid 'tools': %d entries, at most 128 are allowed",
+			len(b.Tools))
 	}
 	for i, raw := range b.Tools {
 		field := fmt.Sprintf("tools[%d]", i)

@@ -28,7 +28,7 @@ func (s *Server) completion(c *gin.Context) {
 		s.serveStream(c, s.newStream(c, p, &req.Sampling, who, false), p)
 		return
 	}
-	runs, ok := s.collect(c, p)
+	runs, ok := s.collect(c, p, &req.Sampling)
 	if !ok {
 		return
 	}
@@ -43,14 +43,17 @@ func (s *Server) textResponse(who identity, p *planned, runs []run, req *Complet
 		SystemFingerprint: who.fingerprint, Usage: marshal(usage(p.prompts, runs, p.perPrompt)),
 		Choices: make([]textChoice, 0, len(p.prompts)*p.shown),
 	}
-	f := frame{stopReason: s.opts.Dialect == DialectVLLM}
 	for i := range runs {
 		if i%p.perPrompt >= p.shown {
 			continue
 		}
 		c := runs[i].plan
 		choice := textChoice{
-			Index: len(resp.Choices), Text: c.Text, FinishReason: &c.FinishReason, StopReason: f.stopMember(c.StopReason),
+			Index: len(resp.Choices), Text: c.Text, FinishReason: &c.FinishReason,
+			engineMembers: s.opts.Dialect.stopMembers(c.StopReason),
+		}
+		if req.ReturnTokenIDs {
+			choice.TokenIDs, choice.PromptTokenIDs = c.Output, p.prompts[i/p.perPrompt].IDs
 		}
 		if c.Probs != nil {
 			choice.Logprobs, _ = legacyLogprobs(c, 0, len(c.Ends), req.TopLogprobs, 0)

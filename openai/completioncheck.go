@@ -55,7 +55,10 @@ func (c checker) completionLimits(req *CompletionRequest, b *completionBody) err
 	if err := checkMin(req.Sampling); err != nil {
 		return err
 	}
-	if err := checkInts([]intField{{"logprobs", b.LogProbs, 0, c.completionLogprobs()}, {"best_of", b.BestOf, 0, 20}}); err != nil {
+	if err := checkInts([]intField{
+		{"logprobs", b.LogProbs, 0, c.completionLogprobs()},
+		{"best_of", b.BestOf, 0, 20},
+	}); err != nil {
 		return err
 	}
 	if b.LogProbs != nil {
@@ -96,7 +99,8 @@ func prompts(raw json.RawMessage) ([]PromptInput, error) {
 		return []PromptInput{{Text: text}}, nil
 	case "an array":
 	default:
-		return nil, badRequest("prompt", codeType, "invalid type for 'prompt': expected a string or an array, got %s", kindOf(raw))
+		return nil, badRequest("prompt", codeType, "invalid type for 'prompt': expected a string or an array, got %s",
+			kindOf(raw))
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {

@@ -11,9 +11,8 @@ type frame struct {
 	// head opens an event up to and including `"choices":[`, tail closes it after the last choice.
 	head, tail []byte
 	// chat tells chat.completion.chunk from text_completion.
-	chat bool
-	// stopReason adds vLLM's member of that name to final chunks.
-	stopReason bool
+	chat    bool
+	dialect Dialect
 	// reasoning is the member that carries thinking, empty for none.
 	reasoning string
 	// usageNull is set when every chunk carries usage:null.
@@ -35,7 +34,7 @@ type identity struct {
 // newFrame renders the constant parts for one answer.
 func newFrame(who identity, d Dialect, chat, includeUsage bool) frame {
 	f := frame{
-		chat: chat, stopReason: d == DialectVLLM, reasoning: d.reasoningField(),
+		chat: chat, dialect: d, reasoning: d.reasoningField(),
 		usageNull: includeUsage && d == DialectOpenAI,
 	}
 	object := "text_completion"
@@ -110,14 +109,18 @@ func usageTail(u Usage) []byte {
 // rawString is s as a raw JSON string.
 func rawString(s string) json.RawMessage { return appendQuoted(nil, s) }
 
-// stopMember is vLLM's stop_reason: the stop string, null, or absent in other dialects.
-func (f *frame) stopMember(reason string) json.RawMessage {
-	switch {
-	case !f.stopReason:
-		return nil
-	case reason == "":
-		return null
+// stopMembers names the stop string of a final choice as a dialect does; others have no such member.
+func (d Dialect) stopMembers(reason string) engineMembers {
+	value := null
+	if reason != "" {
+		value = rawString(reason)
+	}
+	switch d {
+	case DialectVLLM:
+		return engineMembers{StopReason: value}
+	case DialectSGLang:
+		return engineMembers{MatchedStop: value}
 	default:
-		return rawString(reason)
+		return engineMembers{}
 	}
 }

@@ -56,7 +56,7 @@ func TestFrameRare(t *testing.T) {
 		choice []chunkChoice
 		usage  json.RawMessage
 	}{
-		{"finish", fr.appendChat(nil, chunkChoice{FinishReason: &reason, StopReason: null}), []chunkChoice{{FinishReason: &reason, StopReason: null}}, nil},
+		{"finish", fr.appendChat(nil, chunkChoice{FinishReason: &reason}), []chunkChoice{{FinishReason: &reason}}, nil},
 		{"usage", fr.appendUsage(nil, u), []chunkChoice{}, marshal(u)},
 	} {
 		want := base

@@ -66,8 +66,8 @@ func (c checker) message(field string, b *messageBody) (Message, error) {
 		}
 	}
 	if m.Role != "assistant" && len(m.Calls) > 0 {
-		return m, badRequest(field+".tool_calls", codeValue, "invalid '%s.tool_calls': only assistant messages have calls, not role %q",
-			field, m.Role)
+		return m, badRequest(field+".tool_calls", codeValue,
+			"invalid '%s.tool_calls': only assistant messages have calls, not role %q", field, m.Role)
 	}
 	if isNull(b.Content) {
 		if m.Role == "assistant" && (len(m.Calls) > 0 || m.Refusal != "" || m.Reasoning != "" || c.policy != PolicyStrict) {

@@ -110,6 +110,8 @@ type Sampling struct {
 	TopLogprobs int
 	// Stream, IncludeUsage and ContinuousUsage shape the stream.
 	Stream, IncludeUsage, ContinuousUsage bool
+	// ReturnTokenIDs asks for the ids of all tokens (engines).
+	ReturnTokenIDs bool
 	// Rank is the data-parallel rank asked for, or -1.
 	Rank int
 	User string

@@ -9,6 +9,8 @@ type renderer struct {
 	promptTokens int
 	// topK alternatives per token when logprobs are wanted.
 	topK int
+	// tokenIDs puts the ids of its tokens on every event.
+	tokenIDs bool
 	// offset of the text said so far per run, in characters, for legacy logprobs.
 	offsets []int
 }
@@ -87,7 +89,7 @@ func (v *renderer) next(dst []byte, r *run) []byte {
 		return dst
 	case !v.frame.chat:
 		return v.legacy(dst, r, from, text)
-	case seg.Kind == Content && r.plan.Probs == nil:
+	case seg.Kind == Content && r.plan.Probs == nil && !v.tokenIDs:
 		if text == "" {
 			return dst
 		}
@@ -112,10 +114,19 @@ func (v *renderer) next(dst []byte, r *run) []byte {
 	default:
 		d.Content = rawString(text)
 	}
-	if text == "" && lp == nil {
+	if text == "" && lp == nil && !v.tokenIDs {
 		return dst
 	}
-	return v.frame.appendChat(dst, chunkChoice{Index: r.index, Delta: d, Logprobs: lp})
+	return v.frame.appendChat(dst, chunkChoice{Index: r.index, Delta: d, Logprobs: lp, engineMembers: v.ids(r, from)})
+}
+
+// ids are the tokens of the positions from on that have just been said, if the request wants them.
+func (v *renderer) ids(r *run, from int) engineMembers {
+	if !v.tokenIDs || r.plan.Output == nil {
+		return engineMembers{}
+	}
+	free := r.plan.Free
+	return engineMembers{TokenIDs: r.plan.Output[max(from-free, 0):max(r.said-free, 0)]}
 }
 
 // call says one position of a tool call (spec openai-endpoint S7): the opener with id and name, then fragments.
@@ -133,7 +144,9 @@ func (v *renderer) call(dst []byte, r *run, seg Segment, starts bool, from int, 
 	if text == "" {
 		return dst
 	}
-	return v.frame.appendChat(dst, chunkChoice{Index: r.index, Delta: callDelta(seg, r.calls-1, text, false)})
+	return v.frame.appendChat(dst, chunkChoice{
+		Index: r.index, Delta: callDelta(seg, r.calls-1, text, false), engineMembers: v.ids(r, from),
+	})
 }
 
 // callDelta is the delta of a call: an opener, or a fragment of arguments.
@@ -163,21 +176,27 @@ func callDelta(seg Segment, index int, text string, opener bool) delta {
 // legacy says positions of a text completion.
 func (v *renderer) legacy(dst []byte, r *run, from int, text string) []byte {
 	if r.plan.Probs == nil {
-		if text == "" {
+		switch {
+		case v.tokenIDs:
+			return v.frame.appendLegacy(dst, textChoice{Index: r.index, Text: text, engineMembers: v.ids(r, from)})
+		case text == "":
 			return dst
+		default:
+			return v.frame.appendText(dst, r.prefix, text)
 		}
-		return v.frame.appendText(dst, r.prefix, text)
 	}
 	lp, end := legacyLogprobs(r.plan, from, r.said, v.topK, v.offsets[r.index])
 	v.offsets[r.index] = end
-	return v.frame.appendLegacy(dst, textChoice{Index: r.index, Text: text, Logprobs: lp})
+	return v.frame.appendLegacy(dst, textChoice{
+		Index: r.index, Text: text, Logprobs: lp, engineMembers: v.ids(r, from),
+	})
 }
 
 // finish appends the terminal event of a choice (spec openai-endpoint S5).
 func (v *renderer) finish(dst []byte, r *run) []byte {
-	stop := v.frame.stopMember(r.plan.StopReason)
+	stop := v.frame.dialect.stopMembers(r.plan.StopReason)
 	if !v.frame.chat {
-		return v.frame.appendLegacy(dst, textChoice{Index: r.index, FinishReason: &r.plan.FinishReason, StopReason: stop})
+		return v.frame.appendLegacy(dst, textChoice{Index: r.index, FinishReason: &r.plan.FinishReason, engineMembers: stop})
 	}
-	return v.frame.appendChat(dst, chunkChoice{Index: r.index, FinishReason: &r.plan.FinishReason, StopReason: stop})
+	return v.frame.appendChat(dst, chunkChoice{Index: r.index, FinishReason: &r.plan.FinishReason, engineMembers: stop})
 }

@@ -220,7 +220,9 @@ func (s *Server) authorise(c *gin.Context) {
 	if given != "" && s.keys.has(given) {
 		return
 	}
-	e := &APIError{Status: http.StatusUnauthorized, Type: typeInvalid, Code: "invalid_api_key", Message: "incorrect API key provided"}
+	e := &APIError{
+		Status: http.StatusUnauthorized, Type: typeInvalid, Code: "invalid_api_key", Message: "incorrect API key provided",
+	}
 	if given == "" {
 		e.Message = "no API key provided: send it as 'Authorization: Bearer KEY'"
 	}

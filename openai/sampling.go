@@ -49,6 +49,7 @@ func (c checker) check(b *shared, h http.Header) (Sampling, error) {
 	set(&s.Stream, b.Stream)
 	set(&s.IgnoreEOS, b.IgnoreEOS)
 	set(&s.KeepStop, b.KeepStop)
+	set(&s.ReturnTokenIDs, b.ReturnTokenIDs)
 	if b.N != nil {
 		s.N = int(*b.N)
 	}

@@ -63,7 +63,8 @@ func New(opts Options, backend Backend, planner Planner) (*Server, error) {
 // Handler is the whole face as one handler.
 func (s *Server) Handler() http.Handler { return s.engine }
 
-// HTTPServer is a server with the face's limits, without an address. Streams find their sockets through its ConnContext.
+// HTTPServer is a server with the face's limits, without an address. Streams find their sockets through its
+// ConnContext.
 func (s *Server) HTTPServer() *http.Server {
 	return &http.Server{
 		Handler:           s.engine,
@@ -78,8 +79,8 @@ func (s *Server) HTTPServer() *http.Server {
 // SetReady says what /ready answers.
 func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
 
-// Close ends the writers after what they have in hand. Call it when the http.Server has been shut down; answers that are
-// still open then are served by their own goroutines.
+// Close ends the writers after what they have in hand. Call it when the http.Server has been shut down; answers that
+// are still open then are served by their own goroutines.
 func (s *Server) Close() {
 	for _, w := range s.writers {
 		w.close()

@@ -45,6 +45,7 @@ type engineFields struct {
 	RepetitionPenalty *float64 `json:"repetition_penalty"`
 	Priority          *int64   `json:"priority"`
 	KeepStop          *bool    `json:"include_stop_str_in_output"`
+	ReturnTokenIDs    *bool    `json:"return_token_ids"`
 	CacheSalt         *string  `json:"cache_salt"`
 	SessionID         *string  `json:"session_id"`
 	RoutedRank        *int64   `json:"routed_dp_rank"`
@@ -64,7 +65,6 @@ type engineFields struct {
 	RID                 json.RawMessage `json:"rid"`
 	KVTransferParams    json.RawMessage `json:"kv_transfer_params"`
 	StructuredOutputs   json.RawMessage `json:"structured_outputs"`
-	ReturnTokenIDs      json.RawMessage `json:"return_token_ids"`
 	VLLMXArgs           json.RawMessage `json:"vllm_xargs"`
 	ThinkingTokenBudget json.RawMessage `json:"thinking_token_budget"`
 }

@@ -113,6 +113,10 @@ func (s *stream) serve(ctx context.Context) bool {
 // fill renders what is due into dst. When everything has been said it adds usage and [DONE]; a failure after the first
 // byte becomes an in-band event, one before it is left in failed. mu is held.
 func (s *stream) fill(dst []byte, limit int) (out []byte, due time.Time, more bool) {
+	if s.finished {
+		// The end was rendered by a writer that could not get rid of it; dst holds it.
+		return dst, due, false
+	}
 	due, _, failed := s.look()
 	if failed != nil {
 		return s.fail(dst, failed), due, false

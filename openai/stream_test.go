@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -236,6 +238,29 @@ func TestFailsInBand(t *testing.T) {
 			}
 		})
 	}
+}
+
+// fullSocket is a connection whose kernel never tells how much is waiting.
+type fullSocket struct{ syscall.RawConn }
+
+func (fullSocket) Control(func(uintptr)) error { return errors.New("not a socket") }
+
+// TestHandoverOfTheEnd: a writer renders the end of a stream and cannot get rid of it; the handler's goroutine writes it,
+// once.
+func TestHandoverOfTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{}, &pacer{gap: time.Millisecond}, words{tokens: 1})
+		r.http.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, &socket{raw: fullSocket{}, waiting: socketRoom})
+		}
+		for range 3 {
+			_, got := r.ask(t, chatPath, streaming(hello, `,"stream_options":{"include_usage":true}`))
+			checkOrder(t, got, 1, true)
+		}
+		if n := r.Counters().Handovers; n != 3 {
+			t.Errorf("%d handovers, want every stream's", n)
+		}
+	})
 }
 
 // TestFailureCancelsTheOthers: when one choice fails, the slots of its neighbours are freed.

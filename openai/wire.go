@@ -37,14 +37,24 @@ type chatResponse struct {
 	ServiceTier       string            `json:"service_tier,omitempty"`
 	SystemFingerprint string            `json:"system_fingerprint,omitempty"`
 	Metadata          map[string]string `json:"metadata,omitempty"`
+	PromptTokenIDs    []uint32          `json:"prompt_token_ids,omitempty"`
+}
+
+// engineMembers are what engines add to a choice: the stop string that ended it (vLLM, SGLang), and the ids of its
+// tokens when the request wants them (vLLM, SGLang; the prompt's are here on the legacy route only).
+type engineMembers struct {
+	StopReason     json.RawMessage `json:"stop_reason,omitempty"`
+	MatchedStop    json.RawMessage `json:"matched_stop,omitempty"`
+	TokenIDs       []uint32        `json:"token_ids,omitempty"`
+	PromptTokenIDs []uint32        `json:"prompt_token_ids,omitempty"`
 }
 
 type chatChoice struct {
-	Index        int             `json:"index"`
-	Message      chatMessage     `json:"message"`
-	Logprobs     *chatLogprobs   `json:"logprobs"`
-	FinishReason string          `json:"finish_reason"`
-	StopReason   json.RawMessage `json:"stop_reason,omitempty"`
+	Index        int           `json:"index"`
+	Message      chatMessage   `json:"message"`
+	Logprobs     *chatLogprobs `json:"logprobs"`
+	FinishReason string        `json:"finish_reason"`
+	engineMembers
 }
 
 type chatMessage struct {
@@ -107,11 +117,11 @@ type chatChunk struct {
 }
 
 type chunkChoice struct {
-	Index        int             `json:"index"`
-	Delta        delta           `json:"delta"`
-	Logprobs     *chatLogprobs   `json:"logprobs"`
-	FinishReason *string         `json:"finish_reason"`
-	StopReason   json.RawMessage `json:"stop_reason,omitempty"`
+	Index        int           `json:"index"`
+	Delta        delta         `json:"delta"`
+	Logprobs     *chatLogprobs `json:"logprobs"`
+	FinishReason *string       `json:"finish_reason"`
+	engineMembers
 }
 
 // delta holds what is new. Content and Refusal are raw so that null and absent differ.
@@ -137,11 +147,11 @@ type textResponse struct {
 }
 
 type textChoice struct {
-	Index        int             `json:"index"`
-	Text         string          `json:"text"`
-	Logprobs     *textLogprobs   `json:"logprobs"`
-	FinishReason *string         `json:"finish_reason"`
-	StopReason   json.RawMessage `json:"stop_reason,omitempty"`
+	Index        int           `json:"index"`
+	Text         string        `json:"text"`
+	Logprobs     *textLogprobs `json:"logprobs"`
+	FinishReason *string       `json:"finish_reason"`
+	engineMembers
 }
 
 type textLogprobs struct {

@@ -1,0 +1,152 @@
+package openai
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"fakellm/openai/journal"
+	"fakellm/openai/limit"
+	"fakellm/openai/reply/script"
+)
+
+// exchange is one planned request on its way through limits, script, faults and journal.
+type exchange struct {
+	s      *Server
+	c      *gin.Context
+	entry  *journal.Entry
+	key    string
+	grant  limit.Decision
+	header string // Server-Timing, once known
+}
+
+// open notes a checked request in the journal.
+func (s *Server) open(c *gin.Context, body []byte, model string, sm *Sampling) *exchange {
+	x := &exchange{s: s, c: c, entry: journal.From(c.Request.Context()), key: orDefault(clientKey(c.Request.Header), "anonymous")}
+	x.entry.Body(body)
+	x.entry.Update(func(r *journal.Record) { r.Model, r.Session, r.Stream = model, sm.SessionKey, sm.Stream })
+	return x
+}
+
+// find looks for a scripted answer.
+func (x *exchange) find(q func() *script.Request) *script.Selection {
+	if x.s.opts.Script == nil {
+		return nil
+	}
+	sel, near := x.s.opts.Script.match(q())
+	x.entry.Update(func(r *journal.Record) {
+		if sel != nil {
+			r.Mapping = sel.Mapping()
+		}
+		r.NearMisses = near
+	})
+	return sel
+}
+
+// admit asks the rate limits; the estimate is what the request may cost at most, prompt and answer. It reports false
+// when it has refused.
+func (x *exchange) admit(p *planned, model string) bool {
+	l := x.s.opts.Limiter
+	if l == nil {
+		return true
+	}
+	var estimate int64
+	for i := range p.prompts {
+		estimate += int64(p.prompts[i].Tokens)
+	}
+	for i := range p.choices {
+		estimate += int64(p.choices[i].Tokens)
+	}
+	x.grant = l.Admit(time.Now(), x.key, estimate)
+	x.grant.SetHeaders(x.c.Writer.Header())
+	if x.grant.OK() {
+		return true
+	}
+	x.entry.Update(func(r *journal.Record) { r.Limited = x.grant.Type() })
+	x.s.refuse(x.c, &APIError{
+		Status: http.StatusTooManyRequests, Type: x.grant.Type(), Code: limit.Code, Message: x.grant.Message(model),
+	})
+	return false
+}
+
+// close settles the limits and completes the record when everything has been said or the client has left.
+func (x *exchange) close(p *planned, runs []run) {
+	u := usage(p.prompts, runs, p.perPrompt)
+	if x.s.opts.Limiter != nil {
+		x.s.opts.Limiter.Settle(time.Now(), x.key, x.grant, int64(u.TotalTokens))
+	}
+	x.entry.Update(func(r *journal.Record) {
+		r.Usage = &journal.Usage{
+			Prompt: u.PromptTokens, Cached: u.PromptDetails.CachedTokens, Completion: u.CompletionTokens,
+			Reasoning: u.CompletionDetails.ReasoningTokens,
+		}
+		for i := range runs {
+			if runs[i].last.End == Completed {
+				r.FinishReasons = append(r.FinishReasons, runs[i].plan.FinishReason)
+			}
+		}
+		if len(runs) > 0 {
+			t := timelineOf(&runs[0].last)
+			r.Timeline, r.Predicted = t, t.Latency(runs[0].last.Tokens)
+		}
+	})
+}
+
+func timelineOf(p *Progress) journal.Timeline {
+	return journal.Timeline{Submitted: p.Submitted, Admitted: p.FirstAdmitted, FirstToken: p.FirstToken, LastToken: p.LastToken}
+}
+
+// serverTiming tells tools that cannot read streams how the engine spent the time, in milliseconds: waiting for a slot,
+// computing the prompt, generating.
+func serverTiming(runs []run) string {
+	if len(runs) == 0 || runs[0].last.FirstToken.IsZero() || runs[0].last.FirstAdmitted.IsZero() {
+		return ""
+	}
+	p := &runs[0].last
+	var b []byte
+	for _, part := range []struct {
+		name string
+		span time.Duration
+	}{
+		{"queue", p.FirstAdmitted.Sub(p.Submitted)},
+		{"prefill", p.FirstToken.Sub(p.FirstAdmitted)},
+		{"decode", p.LastToken.Sub(p.FirstToken)},
+		{"ttft", p.FirstToken.Sub(p.Submitted)},
+	} {
+		if len(b) > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(append(b, part.name...), ";dur="...)
+		b = strconv.AppendFloat(b, float64(part.span)/1e6, 'f', 3, 64)
+	}
+	return string(b)
+}
+
+// journalled begins a record for the routes that answer for a model, and puts it into the request's context.
+func (s *Server) journalled(c *gin.Context) {
+	if s.opts.Journal == nil {
+		return
+	}
+	e := s.opts.Journal.Begin(c.GetTime(keyStart), c.Request)
+	id := c.Writer.Header().Get("X-Request-Id")
+	e.Update(func(r *journal.Record) { r.ID = id })
+	c.Request = c.Request.WithContext(journal.With(c.Request.Context(), e))
+	defer func() {
+		status := statusOf(c)
+		gone := c.Request.Context().Err() != nil || status == statusGone
+		e.Update(func(r *journal.Record) { r.Status, r.Disconnected = status, gone })
+		e.Finish(time.Now())
+	}()
+	c.Next()
+}
+
+// statusOf is the status that logs and metrics count.
+func statusOf(c *gin.Context) int {
+	if v, ok := c.Get(keyStatus); ok {
+		status, _ := v.(int)
+		return status
+	}
+	return c.Writer.Status()
+}

@@ -1,0 +1,198 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"fakellm/openai/fault"
+	"fakellm/openai/journal"
+)
+
+// Breaker decides which answers break, and counts what came about. It is safe for concurrent use.
+type Breaker struct {
+	set   atomic.Pointer[fault.Set]
+	start time.Time
+
+	mu       sync.Mutex
+	counters *fault.Counters // guarded by mu
+	fired    func(kind string)
+}
+
+// NewBreaker returns a Breaker with no rules; chances and counts follow seed, schedules count from now. fired hears the
+// kind of every fault that came about and may be nil.
+func NewBreaker(seed uint64, fired func(kind string)) *Breaker {
+	b := &Breaker{start: time.Now(), counters: fault.NewCounters(seed, 0), fired: fired}
+	b.set.Store(new(fault.Set))
+	return b
+}
+
+// Use replaces the rules and forgets their counts. The error joins every problem of the rules; nothing changes then.
+func (b *Breaker) Use(rules []fault.Rule) error {
+	set, err := fault.NewSet(rules)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.set.Store(set)
+	b.counters.Reset()
+	return nil
+}
+
+// plan is what shall go wrong with a request: what it asks for itself, else what its scripted answer says, else the
+// rules.
+func (b *Breaker) plan(asked, scripted string, f fault.Facts) (fault.Plan, error) {
+	for _, text := range []string{asked, scripted} {
+		if text == "" {
+			continue
+		}
+		p, err := fault.Parse(text)
+		if err != nil {
+			return nil, &APIError{
+				Status: http.StatusBadRequest, Type: typeInvalid, Param: fault.Header, Code: "invalid_fault", Message: err.Error(),
+			}
+		}
+		return p, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p, _ := b.set.Load().Choose(time.Since(b.start), f, b.counters)
+	return p, nil
+}
+
+// simMember is the member of a body that carries our own wishes; the header of the same meaning goes before it.
+const simMember = "x_sim"
+
+// askedFault is the fault that a request asks for, by header or by body: {"x_sim": {"fault": "status=429"}}.
+func askedFault(h http.Header, body []byte) (string, error) {
+	if text := h.Get(fault.Header); text != "" {
+		return text, nil
+	}
+	if !bytes.Contains(body, []byte(`"`+simMember+`"`)) {
+		return "", nil
+	}
+	var in struct {
+		Sim *struct {
+			Fault string `json:"fault"`
+		} `json:"x_sim"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return "", badRequest(simMember, codeType, `invalid 'x_sim': want an object such as {"fault": "status=429"}`)
+	}
+	if in.Sim == nil {
+		return "", nil
+	}
+	return in.Sim.Fault, nil
+}
+
+// facts are what fault rules may ask about a request.
+func (s *Server) facts(c *gin.Context, model string, sm *Sampling) fault.Facts {
+	f := fault.Facts{Route: c.FullPath(), Model: model, Key: clientKey(c.Request.Header)}
+	f.Retry, _ = strconv.Atoi(c.GetHeader("X-Stainless-Retry-Count"))
+	if sm != nil {
+		f.Session, f.Stream = sm.SessionKey, sm.Stream
+	}
+	return f
+}
+
+// breaking answers a request by next, and breaks what the plan says. Without a plan it costs nothing.
+func (s *Server) breaking(c *gin.Context, plan fault.Plan, next func()) {
+	if len(plan) == 0 {
+		next()
+		return
+	}
+	entry := journal.From(c.Request.Context())
+	opts := fault.Options{WriteTimeout: s.opts.WriteTimeout, ErrorBody: func(f fault.Failure) []byte {
+		e := APIError{Status: f.Status, Message: f.Message, Type: f.Type, Param: f.Param, Code: f.Code}
+		return e.body(s.opts.Dialect)
+	}}
+	inner := c.Writer
+	fired, done := fault.Before(c.Request.Context(), unwrap(inner), plan, opts)
+	defer func() {
+		s.opts.Breaker.report(fired)
+		entry.Update(func(r *journal.Record) { r.Fault, r.Fired = plan.String(), fired.String() })
+	}()
+	if done {
+		status := statusGone
+		if len(fired) > 0 && fired[len(fired)-1].Kind == fault.Status {
+			status = orDefault(fired[len(fired)-1].Failure.Status, http.StatusInternalServerError)
+		}
+		c.Set(keyStatus, status)
+		return
+	}
+	ctx, cancel := context.WithCancel(c.Request.Context())
+	defer cancel()
+	w := &brokenWriter{Writer: fault.Wrap(c.Request.Context(), cancel, unwrap(inner), plan, opts), status: http.StatusOK}
+	c.Writer, c.Request = w, c.Request.WithContext(ctx)
+	defer func() {
+		w.WriteHeaderNow()
+		fired = append(fired, w.Finish()...)
+		c.Set(keyStatus, w.status)
+	}()
+	next()
+}
+
+// report counts faults that came about.
+func (b *Breaker) report(fired fault.Plan) {
+	if b.fired == nil {
+		return
+	}
+	for _, f := range fired {
+		b.fired(string(f.Kind))
+	}
+}
+
+// brokenWriter is a fault.Writer with what gin wants of a writer besides: it writes the header late, as gin's own does.
+// It has no Unwrap, so the face writes through it.
+type brokenWriter struct {
+	*fault.Writer
+	status, size int
+	written      bool
+}
+
+var _ gin.ResponseWriter = (*brokenWriter)(nil)
+
+// WriteHeader remembers the status.
+func (w *brokenWriter) WriteHeader(status int) {
+	if status > 0 && !w.written {
+		w.status = status
+	}
+}
+
+// WriteHeaderNow sends the header if it has not left.
+func (w *brokenWriter) WriteHeaderNow() {
+	if !w.written {
+		w.written = true
+		w.Writer.WriteHeader(w.status)
+	}
+}
+
+// Write sends the header and p.
+func (w *brokenWriter) Write(p []byte) (int, error) {
+	w.WriteHeaderNow()
+	n, err := w.Writer.Write(p)
+	w.size += n
+	return n, err
+}
+
+// WriteString is Write for a string.
+func (w *brokenWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+
+// Status, Size and Written are gin's view of what has left.
+func (w *brokenWriter) Status() int   { return w.status }
+func (w *brokenWriter) Size() int     { return w.size }
+func (w *brokenWriter) Written() bool { return w.written }
+
+// Pusher is nil: nothing is pushed.
+func (w *brokenWriter) Pusher() http.Pusher { return nil }
+
+// CloseNotify never tells: the request's context does.
+func (w *brokenWriter) CloseNotify() <-chan bool { return nil }
