@@ -117,7 +117,7 @@ mappings:
     or: [{user: a}, {not: {user: b}}]
   choose: weighted
   responses:
-  - {text: "a & b <c> {{.User}}", reasoning: hm, weight: 2, timing: {ttftMs: 5}, fault: "stall;at=2;for=1s"}
+  - {text: "a & b <c> {{.User}}", reasoning: hm, weight: 2, timing: {ttftMs: 5}, fault: "stall=1s;at=2"}
   - {json: {z: 1, a: "{{.Model}}"}}
   - {toolCalls: [{id: call_1, name: f, arguments: {b: 1, a: 2}}]}
   - {refusal: no}
@@ -144,7 +144,7 @@ func TestRoundTrip(t *testing.T) {
 	if !strings.Contains(string(one), `"json":{"z":1,"a":"{{.Model}}"}`) || !strings.Contains(string(one), "a & b <c>") {
 		t.Errorf("members must keep their order and text its characters: %s", one)
 	}
-	if f := b.Faults(); len(f) != 1 || f[0].Fault != "stall;at=2;for=1s" {
+	if f := b.Faults(); len(f) != 1 || f[0].Fault != "stall=1s;at=2" {
 		t.Errorf("faults: %+v", f)
 	}
 }
