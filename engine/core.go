@@ -57,7 +57,7 @@ type verdict struct {
 	// effect: tokens were computed, or a request was admitted, preempted or signalled.
 	effect bool
 	// retry: an effect-free pass may be repeated at the same instant, because something still moves (SGLang's
-	// new-token ratio; spec engine-core §7.3). At most 1023 repeats are made.
+	// new-token ratio; spec engine-core §7.3). The core stops asking for it after maxRetries repeats.
 	retry bool
 	// prefilled: prompt tokens were computed; it arms SGLang's prefill_decode_interval for the whole group.
 	prefilled bool

@@ -2,7 +2,8 @@ package engine
 
 import "fmt"
 
-// maxRetries bounds how often an effect-free round is repeated at one instant (spec §7.3).
+// maxRetries bounds how often an effect-free round is repeated at one instant (spec §7.3). A core counts them itself, so
+// that its last answer can be another one; the Engine only makes sure that an instant ends.
 const maxRetries = 1023
 
 // group is the barrier of a worker's ranks: one pass in flight for all of them (spec §7.1), and the cadences that space
@@ -106,7 +107,7 @@ func (e *Engine) Drive(at Time, sink Sink) error {
 			e.land(sink)
 			retries = 0
 		case e.group.inFlight || ended || done.countdown:
-		case done.retry && retries < maxRetries:
+		case done.retry && retries < 2*maxRetries:
 			retries++
 		default:
 			e.due = false
