@@ -136,7 +136,7 @@ func (l *lane) close(e *Entry, counts bool, gaps *report.Gaps) {
 			gaps.Add(0, t.zeros)
 		}
 	}
-	e.track = track{last: never}
+	e.track = track{last: never, earlier: t.earlier[:0], odd: t.odd[:0]}
 }
 
 // add raises the weight of the gaps within s.

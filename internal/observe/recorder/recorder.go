@@ -27,9 +27,10 @@ type Recorder struct {
 	phases  []phase
 	prefill int64
 	slab    []Entry
+	free    []*Entry // ended ones, to be used again
 }
 
-// Entry follows one request.
+// Entry follows one request, until its end: afterwards it may follow another.
 type Entry struct {
 	report.Record
 	// SessionIndex and TurnIndex are the caller's.
@@ -58,11 +59,7 @@ var _ engine.RunSink = (*Recorder)(nil)
 // Follow returns the entry of a request about to be submitted. arrival is its time unrounded, in ms, at the same on the
 // machine's timeline.
 func (r *Recorder) Follow(req *engine.Request, arrival float64, at engine.Time) *Entry {
-	if len(r.slab) == 0 {
-		r.slab = make([]Entry, 128)
-	}
-	e := &r.slab[0]
-	r.slab = r.slab[1:]
+	e := r.entry()
 	e.Record = report.Record{
 		ID: uint64(req.ID), Arrival: arrival, Input: req.PromptTokens, Requested: req.MaxOutput,
 		FirstAdmit: report.None(), FirstToken: report.None(), SecondToken: report.None(), LastToken: report.None(),
@@ -70,6 +67,20 @@ func (r *Recorder) Follow(req *engine.Request, arrival float64, at engine.Time) 
 	}
 	e.arrival = at
 	e.track.last = never
+	return e
+}
+
+func (r *Recorder) entry() *Entry {
+	if last := len(r.free) - 1; last >= 0 {
+		e := r.free[last]
+		r.free = r.free[:last]
+		return e
+	}
+	if len(r.slab) == 0 {
+		r.slab = make([]Entry, 64)
+	}
+	e := &r.slab[0]
+	r.slab = r.slab[1:]
 	return e
 }
 
@@ -196,6 +207,7 @@ func (r *Recorder) end(e *Entry, l *lane, out *engine.Output, at engine.Time, ms
 	if r.cfg.Ended != nil {
 		r.cfg.Ended(e, at, out.End)
 	}
+	r.free = append(r.free, e)
 }
 
 func (r *Recorder) phase(worker int) *phase {

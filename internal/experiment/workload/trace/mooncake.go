@@ -77,23 +77,18 @@ func place(err error, name string, line int) error {
 
 // mooncake gathers sessions row by row.
 type mooncake struct {
-	opt     Options
-	table   *workload.Table
-	intern  interner
-	chunk   []uint32
-	prompts slab[workload.Prompt]
-	row1    row
-	drafts  []draft
-	byName  map[string]int
-	turns   int
-}
-
-// draft is a session under construction. The first turn is kept apart, since most sessions have no other.
-type draft struct {
-	session workload.Session
-	first   workload.Turn
-	later   []workload.Turn
-	stamp   float64 // of the latest turn, NaN if unknown
+	opt      Options
+	table    *workload.Table
+	intern   interner
+	chunk    []uint32
+	prompts  slab[workload.Prompt]
+	row1     row
+	sessions []workload.Session
+	turns    []workload.Turn
+	// owner is the session of each turn, stamps the latest timestamp of each named session, NaN if unknown.
+	owner  []int32
+	byName map[string]int32
+	stamps map[int32]float64
 }
 
 // row takes one line.
@@ -108,42 +103,47 @@ func (m *mooncake) row(line []byte, number int) error {
 		return err
 	}
 	if i, ok := m.byName[string(r.session)]; ok && r.seen&hasSession != 0 {
-		return m.later(&m.drafts[i], r, turn)
+		return m.later(i, r, turn)
 	}
 	if r.delay != 0 {
 		return &fieldError{"delay", errors.New("must be 0 on the first turn of a session")}
 	}
-	d := draft{first: turn, stamp: r.stamp}
-	d.session = workload.Session{Start: r.stamp, Line: number}
+	index := int32(len(m.sessions))
+	s := workload.Session{Start: r.stamp, Line: number}
 	if r.seen&hasSession != 0 {
-		d.session.Name = string(r.session)
+		s.Name = string(r.session)
 		if m.byName == nil {
-			m.byName = make(map[string]int)
+			m.byName, m.stamps = make(map[string]int32), make(map[int32]float64)
 		}
-		m.byName[d.session.Name] = len(m.drafts)
+		m.byName[s.Name], m.stamps[index] = index, r.stamp
 	}
-	m.drafts = append(m.drafts, d)
-	m.turns++
+	m.sessions = append(m.sessions, s)
+	m.add(index, turn)
 	return nil
 }
 
+func (m *mooncake) add(session int32, turn workload.Turn) {
+	m.turns, m.owner = append(m.turns, turn), append(m.owner, session)
+	m.sessions[session].Count++
+}
+
 // later adds a turn to a session: its delay is given, or the distance of the timestamps, or 0.
-func (m *mooncake) later(d *draft, r *row, turn workload.Turn) error {
+func (m *mooncake) later(session int32, r *row, turn workload.Turn) error {
 	switch {
 	case r.seen&hasDelay != 0:
 		turn.Delay = r.delay
 	case r.seen&hasStamp != 0:
-		if math.IsNaN(d.stamp) {
+		before := m.stamps[session]
+		if math.IsNaN(before) {
 			return &fieldError{"timestamp", errors.New("the turn before it has none")}
 		}
-		turn.Delay = r.stamp - d.stamp
+		turn.Delay = r.stamp - before
 		if turn.Delay < 0 {
 			return &fieldError{"timestamp", fmt.Errorf("%v lies before the turn before it", r.stamp)}
 		}
 	}
-	d.stamp = r.stamp
-	d.later = append(d.later, turn)
-	m.turns++
+	m.stamps[session] = r.stamp
+	m.add(session, turn)
 	return nil
 }
 
@@ -188,18 +188,24 @@ func (m *mooncake) keep(hashes []uint64) []uint32 {
 	return m.chunk[start:len(m.chunk):len(m.chunk)]
 }
 
-// load lays the sessions out.
+// load lays the sessions out: the turns of each in a row.
 func (m *mooncake) load() *workload.Load {
 	l := &workload.Load{
-		Source: m.opt.Name, File: true, Grows: m.opt.Delta, Sessions: make([]workload.Session, len(m.drafts)), Turns: make([]workload.Turn, 0, m.turns),
+		Source: m.opt.Name, File: true, Grows: m.opt.Delta, Sessions: m.sessions, Turns: m.turns,
+		Named: len(m.turns) > len(m.sessions),
 	}
-	for i := range m.drafts {
-		d := &m.drafts[i]
-		d.session.First = int32(len(l.Turns))
-		d.session.Count = int32(1 + len(d.later))
-		l.Named = l.Named || len(d.later) > 0
-		l.Sessions[i] = d.session
-		l.Turns = append(append(l.Turns, d.first), d.later...)
+	next := make([]int32, len(m.sessions)) // where the next turn of each goes
+	first := int32(0)
+	for i := range m.sessions {
+		m.sessions[i].First, next[i] = first, first
+		first += m.sessions[i].Count
+	}
+	if l.Named {
+		l.Turns = make([]workload.Turn, len(m.turns))
+		for i, turn := range m.turns {
+			l.Turns[next[m.owner[i]]] = turn
+			next[m.owner[i]]++
+		}
 	}
 	return l
 }
