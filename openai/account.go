@@ -14,12 +14,11 @@ import (
 
 // exchange is one planned request on its way through limits, script, faults and journal.
 type exchange struct {
-	s      *Server
-	c      *gin.Context
-	entry  *journal.Entry
-	key    string
-	grant  limit.Decision
-	header string // Server-Timing, once known
+	s     *Server
+	c     *gin.Context
+	entry *journal.Entry
+	key   string
+	grant limit.Decision
 }
 
 // open notes a checked request in the journal.

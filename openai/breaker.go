@@ -14,6 +14,7 @@ import (
 
 	"fakellm/openai/fault"
 	"fakellm/openai/journal"
+	"fakellm/openai/reply/script"
 )
 
 // Breaker decides which answers break, and counts what came about. It is safe for concurrent use.
@@ -101,6 +102,42 @@ func (s *Server) facts(c *gin.Context, model string, sm *Sampling) fault.Facts {
 		f.Session, f.Stream = sm.SessionKey, sm.Stream
 	}
 	return f
+}
+
+// breakage is the plan for a request, as it asks itself, as its scripted answer says, or by the rules.
+func (x *exchange) breakage(body []byte, model string, sm *Sampling, sel *script.Selection) (fault.Plan, error) {
+	b := x.s.opts.Breaker
+	if b == nil {
+		return nil, nil
+	}
+	asked, err := askedFault(x.c.Request.Header, body)
+	if err != nil {
+		return nil, err
+	}
+	scripted := ""
+	if sel != nil {
+		o, err := sel.Outcome(0)
+		if err == nil {
+			scripted = o.Fault
+		}
+	}
+	return b.plan(asked, scripted, x.s.facts(x.c, model, sm))
+}
+
+// perform answers a planned request: within its limits, broken where a fault says so, and noted in the journal.
+func (x *exchange) perform(p *planned, model string, sm *Sampling, body []byte, sel *script.Selection, answer func() []run) {
+	plan, err := x.breakage(body, model, sm, sel)
+	if err != nil {
+		x.s.refuse(x.c, asAPIError(err))
+		return
+	}
+	if !x.admit(p, model) {
+		return
+	}
+	prompts, perPrompt := p.prompts, p.perPrompt
+	var runs []run
+	x.s.breaking(x.c, plan, func() { runs = answer() })
+	x.close(&planned{prompts: prompts, perPrompt: perPrompt}, runs)
 }
 
 // breaking answers a request by next, and breaks what the plan says. Without a plan it costs nothing.

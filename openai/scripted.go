@@ -2,6 +2,7 @@ package openai
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,7 +78,7 @@ func (s *Script) match(q *script.Request) (sel *script.Selection, near []string)
 		return &picked, nil
 	}
 	for _, m := range book.NearMisses(s.state, q, mostNear) {
-		near = append(near, m.String())
+		near = append(near, m.Mapping+": "+strings.Join(m.Failed, "; "))
 	}
 	return nil, near
 }
