@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"fakellm/openai/reply/script"
 )
 
 // fingerprint is the constant system_fingerprint of the OpenAI dialect.
@@ -22,11 +24,18 @@ func (s *Server) chat(c *gin.Context) {
 		s.refuse(c, asAPIError(err))
 		return
 	}
+	x := s.open(c, body, req.Model, &req.Sampling)
+	req.scripted = x.find(func() *script.Request { return req.scriptRequest(c.Request.Header, body) })
 	p, err := s.planChat(req)
 	if err != nil {
 		s.refuse(c, asAPIError(err))
 		return
 	}
+	x.perform(p, req.Model, &req.Sampling, body, req.scripted, func() []run { return s.answerChat(c, p, req) })
+}
+
+// answerChat paces and writes a planned answer, and returns how far it came.
+func (s *Server) answerChat(c *gin.Context, p *planned, req *ChatRequest) []run {
 	if !req.Store {
 		// Nobody asks for them again, and thousands of long prompts may be waiting.
 		req.Messages, req.Tools = nil, nil
@@ -41,17 +50,18 @@ func (s *Server) chat(c *gin.Context) {
 		if req.Store && st.finished && !st.broken {
 			s.store.put(req, s.chatResponse(who, p, st.runs, req), s.ids)
 		}
-		return
+		return st.runs
 	}
 	runs, ok := s.collect(c, p, &req.Sampling)
 	if !ok {
-		return
+		return runs
 	}
 	resp := s.chatResponse(who, p, runs, req)
 	if req.Store {
 		s.store.put(req, resp, s.ids)
 	}
 	s.writeJSON(c, http.StatusOK, marshal(resp))
+	return runs
 }
 
 // servedTier is the tier reported for the one asked for (spec openai-endpoint R8).
@@ -141,6 +151,9 @@ func (s *Server) serveStream(c *gin.Context, st *stream, p *planned) {
 	ok := st.serve(c.Request.Context())
 	switch {
 	case st.begun:
+		if t := serverTiming(st.runs); t != "" {
+			st.w.Header().Set("Server-Timing", t)
+		}
 	case !ok:
 		c.Set(keyStatus, statusGone)
 	default:
@@ -154,18 +167,21 @@ func (s *Server) collect(c *gin.Context, p *planned, sm *Sampling) ([]run, bool)
 	w.init(s, p, c.GetTime(keyStart))
 	if err := w.submit(p.jobs, func() { w.wake(w) }); err != nil {
 		s.refuse(c, asAPIError(err))
-		return nil, false
+		return w.runs, false
 	}
 	if !sm.ReturnTokenIDs {
 		p.forget()
 	}
 	if !w.wait(c.Request.Context()) {
 		c.Set(keyStatus, statusGone)
-		return nil, false
+		return w.runs, false
 	}
 	if w.failed != nil {
 		s.refuse(c, w.failed)
-		return nil, false
+		return w.runs, false
+	}
+	if t := serverTiming(w.runs); t != "" {
+		c.Writer.Header().Set("Server-Timing", t)
 	}
 	return w.runs, true
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+
+	"fakellm/openai/reply/script"
 )
 
 // completion answers POST /v1/completions.
@@ -18,21 +20,29 @@ func (s *Server) completion(c *gin.Context) {
 		s.refuse(c, asAPIError(err))
 		return
 	}
+	x := s.open(c, body, req.Model, &req.Sampling)
+	req.scripted = x.find(func() *script.Request { return req.scriptRequest(c.Request.Header, body) })
 	p, err := s.planCompletion(req)
 	if err != nil {
 		s.refuse(c, asAPIError(err))
 		return
 	}
+	x.perform(p, req.Model, &req.Sampling, body, req.scripted, func() []run { return s.answerCompletion(c, p, req) })
+}
+
+// answerCompletion paces and writes a planned answer, and returns how far it came.
+func (s *Server) answerCompletion(c *gin.Context, p *planned, req *CompletionRequest) []run {
 	who := s.identity("cmpl-", req.Model)
 	if req.Stream {
-		s.serveStream(c, s.newStream(c, p, &req.Sampling, who, false), p)
-		return
+		st := s.newStream(c, p, &req.Sampling, who, false)
+		s.serveStream(c, st, p)
+		return st.runs
 	}
 	runs, ok := s.collect(c, p, &req.Sampling)
-	if !ok {
-		return
+	if ok {
+		s.writeJSON(c, http.StatusOK, marshal(s.textResponse(who, p, runs, req)))
 	}
-	s.writeJSON(c, http.StatusOK, marshal(s.textResponse(who, p, runs, req)))
+	return runs
 }
 
 // textResponse builds the whole response. Of best_of answers per prompt the first n are returned; all of them are paced

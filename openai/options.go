@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"runtime"
 	"time"
+
+	"fakellm/openai/journal"
+	"fakellm/openai/limit"
 )
 
 // Dialect chooses error shapes and field names.
@@ -87,6 +90,12 @@ type Options struct {
 	IDSeed uint64
 	// Metrics serves /metrics; nil answers 404 there.
 	Metrics http.Handler
+	// Script answers what a mapping matches, Limiter refuses what a key has used up, Breaker breaks answers on purpose,
+	// Journal remembers what was asked and answered. Each may be nil.
+	Script  *Script
+	Limiter *limit.Limiter
+	Breaker *Breaker
+	Journal *journal.Journal
 	// Observer may be nil.
 	Observer Observer
 }

@@ -1,6 +1,10 @@
 package openai
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"fakellm/openai/reply/script"
+)
 
 // Planner says what is said. Its methods are pure in effect, safe for concurrent use, and may return an *APIError for
 // what only they can judge (a schema keyword, a token id out of range).
@@ -143,6 +147,8 @@ type ChatRequest struct {
 	ServiceTier string
 	Store       bool
 	Metadata    map[string]string
+	// scripted answers instead of the planner's own words.
+	scripted *script.Selection
 }
 
 // Message is one message of a conversation.
@@ -207,6 +213,8 @@ type CompletionRequest struct {
 	Prompts []PromptInput
 	Echo    bool
 	Suffix  string
+	// scripted answers instead of the planner's own words.
+	scripted *script.Selection
 }
 
 // PromptInput is text, or token ids when IDs is not nil.

@@ -102,6 +102,9 @@ func (p *ReplyPlanner) ChatChoice(r *ChatRequest, prompt Prompt, sample, room in
 	}
 	req := request(&r.Sampling, prompt, sample, room)
 	p.extend(&req, r)
+	if r.scripted != nil {
+		return p.scripted(v, &req, r.scripted)
+	}
 	plan, err := v.Answer(&req)
 	if err != nil {
 		return Choice{}, schemaRefusal(r, err)
@@ -173,6 +176,9 @@ func (p *ReplyPlanner) CompletionChoice(r *CompletionRequest, prompt Prompt, ind
 		return Choice{}, err
 	}
 	req := request(&r.Sampling, prompt, sample, room)
+	if r.scripted != nil {
+		return p.scripted(v, &req, r.scripted)
+	}
 	req.User = r.Prompts[index].Text
 	plan := v.Plan(&req)
 	c := choiceOf(plan)

@@ -38,7 +38,7 @@ func (s *Server) routes() *gin.Engine {
 		get(e, "/metrics", gin.WrapH(s.opts.Metrics))
 	}
 	for _, prefix := range []string{"/v1", ""} {
-		g := e.Group(prefix, s.authorise)
+		g := e.Group(prefix, s.journalled, s.authorise)
 		g.POST("/chat/completions", s.chat)
 		g.POST("/completions", s.completion)
 		get(g, "/models", s.listModels)
@@ -89,10 +89,7 @@ const (
 
 // account counts a finished request.
 func (s *Server) account(c *gin.Context, start time.Time) {
-	status := c.Writer.Status()
-	if v, ok := c.Get(keyStatus); ok {
-		status, _ = v.(int)
-	}
+	status := statusOf(c)
 	s.counters.requests.Add(1)
 	switch {
 	case status >= http.StatusInternalServerError:

@@ -204,6 +204,7 @@ func (s *stream) begin(now time.Time) {
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
+	h.Set("Trailer", "Server-Timing")
 	h.Set("Openai-Processing-Ms", strconv.FormatInt(now.Sub(s.since).Milliseconds(), 10))
 	s.head.WriteHeader(http.StatusOK)
 	s.head.WriteHeaderNow()

@@ -165,7 +165,7 @@ func TestTimingRefuses(t *testing.T) {
 		{`source "magic": known are`, []string{"predict", "--vs", "magic"}},
 		{`gpu "h1": known are`, []string{"predict", "--gpu", "h1", "--model", "qwen3-8b"}},
 		{"model: missing", []string{"predict", "--gpu", "h100"}},
-		{"aic-systems-dir: missing", []string{"predict", "--ais-system", "h100_sxm"}},
+		{"aic_systems_dir: missing", []string{"predict", "--ais-system", "h100_sxm"}},
 		{"aic-systems-dir: stat", []string{"predict", "--aic-system", "h100_sxm", "--aic-systems-dir", "absent"}},
 		{"neither a directory nor a wheel", []string{"data", "--aic-systems-dir", "timing.go"}},
 		{"planner-profile-data: the profile needs", []string{"predict", "--source", "profile"}},
@@ -178,7 +178,7 @@ func TestTimingRefuses(t *testing.T) {
 		{"memory fraction of sglang given, but the backend is vllm", []string{
 			"capacity", "--gpu", "h100", "--model", "qwen3-8b", "--mem-fraction-static", "0.5",
 		}},
-		{"aic-systems-dir: missing", []string{"compare"}},
+		{"aic_systems_dir: missing", []string{"compare"}},
 	} {
 		_, err := runTiming(t, nil, c.args...)
 		if usage := new(usageError); !errors.As(err, usage) || !strings.Contains(err.Error(), c.want) {
