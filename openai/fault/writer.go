@@ -176,15 +176,18 @@ func (w *Writer) due() (Fault, bool) {
 
 // events lets whole events through and keeps the rest. O(len(p)) amortised.
 func (w *Writer) events(p []byte) {
+	// What was kept holds no end, except that its last byte may be the first half of one.
+	from := max(len(w.tail)-1, 0)
 	w.tail = append(w.tail, p...)
 	rest := w.tail
 	for w.err == nil && !w.over {
-		end := bytes.Index(rest, []byte("\n\n"))
+		end := bytes.Index(rest[from:], []byte("\n\n"))
 		if end < 0 {
 			break
 		}
-		w.event(rest[:end+2])
-		rest = rest[end+2:]
+		end += from + 2
+		w.event(rest[:end])
+		rest, from = rest[end:], 0
 	}
 	if len(rest) > maxEvent {
 		w.out, rest = append(w.out, rest...), nil
