@@ -38,9 +38,9 @@ func (e *Engine) Apply(at Time, in Input) error {
 	return nil
 }
 
-// Advance runs everything due up to and including an instant, in event order: at one instant completions, then inputs in
-// the order of Apply, then the next pass, and again until nothing changes. Calling it more often changes nothing. An
-// error is that of the timing model and ends the engine.
+// Advance runs everything due up to and including an instant, in event order: at one instant completions, then inputs
+// in the order of Apply, then the next pass, and again until nothing changes. Calling it more often changes nothing.
+// An error is that of the timing model and ends the engine.
 func (e *Engine) Advance(to Time, sink Sink) error {
 	for {
 		at, ok := e.Next()

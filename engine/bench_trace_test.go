@@ -115,8 +115,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkTrace replays the trace named by FAKELLM_TRACE on 8 workers, round robin; reading it and hashing its blocks is
-// not counted.
+// BenchmarkTrace replays the trace named by FAKELLM_TRACE on 8 workers, round robin; reading it and hashing its blocks
+// is not counted.
 func BenchmarkTrace(b *testing.B) {
 	rows := readTrace(b, os.Getenv("FAKELLM_TRACE"))
 	for _, backend := range []engine.Backend{engine.VLLM, engine.TRTLLM, engine.SGLang} {

@@ -3,9 +3,9 @@ package engine
 // core is one rank: a scheduler with its cache. The Engine holds the ranks, the barrier, the cadence of the group and
 // the clock; a core only ever hears "run one pass now".
 //
-// A core is made by newVLLM (vLLM, TensorRT-LLM) or newSGLang, each func(Config, rank int, StepModel) core, from a config
-// that was validated and, for several SGLang ranks, divided (Config.perRank). Requests arrive as they are: a core applies
-// its own clamps to the output, and ends what it rejects in the pass that sees it.
+// A core is made by newVLLM (vLLM, TensorRT-LLM) or newSGLang, each func(Config, rank int, StepModel) core, from a
+// config that was validated and, for several SGLang ranks, divided (Config.perRank). Requests arrive as they are: a
+// core applies its own clamps to the output, and ends what it rejects in the pass that sees it.
 //
 // The Engine calls a core in this order only: any number of submit, cancel, resetPrefixCache; then either pass, or run
 // followed by commit. While a run is planned and not committed nothing but holds and commit is called.

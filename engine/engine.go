@@ -7,9 +7,9 @@ import (
 )
 
 // Engine is one worker: its ranks behind their barrier, on the timeline. It is a pure state machine with two sets of
-// doors. A lone worker is driven by Apply, Next and Advance, which keep the order of one instant. A cluster, which has to
-// order one instant over many workers, uses the half steps Complete, Submit, Cancel and Drive instead, in this order
-// (spec simulation-harness §4.2). Make one with [New].
+// doors. A lone worker is driven by Apply, Next and Advance, which keep the order of one instant. A cluster, which has
+// to order one instant over many workers, uses the half steps Complete, Submit, Cancel and Drive instead, in this
+// order (spec simulation-harness §4.2). Make one with [New].
 type Engine struct {
 	cfg   Config
 	ranks []core
@@ -35,8 +35,8 @@ type holding struct {
 	rank int32
 }
 
-// New returns an idle engine at the origin of the timeline. The error joins every problem of the config, each naming its
-// field.
+// New returns an idle engine at the origin of the timeline. The error joins every problem of the config, each naming
+// its field.
 func New(cfg Config, model StepModel) (*Engine, error) {
 	problems := cfg.Validate()
 	if model == nil {

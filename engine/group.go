@@ -2,8 +2,8 @@ package engine
 
 import "fmt"
 
-// maxRetries bounds how often an effect-free round is repeated at one instant (spec §7.3). A core counts them itself, so
-// that its last answer can be another one; the Engine only makes sure that an instant ends.
+// maxRetries bounds how often an effect-free round is repeated at one instant (spec §7.3). A core counts them itself,
+// so that its last answer can be another one; the Engine only makes sure that an instant ends.
 const maxRetries = 1023
 
 // group is the barrier of a worker's ranks: one pass in flight for all of them (spec §7.1), and the cadences that space
@@ -72,8 +72,8 @@ func (e *Engine) land(sink Sink) {
 
 // Drive starts the next pass at an instant if none is in flight and there is work. Passes of zero length are completed
 // on the spot and driven again, until one takes time or none has an effect; then the worker parks until something
-// outside changes. What can never proceed is ended here with a reason. Drive a worker after the completions and arrivals
-// of an instant. The error is that of the timing model and ends the engine.
+// outside changes. What can never proceed is ended here with a reason. Drive a worker after the completions and
+// arrivals of an instant. The error is that of the timing model and ends the engine.
 func (e *Engine) Drive(at Time, sink Sink) error {
 	if err := e.reach(at); err != nil {
 		return err
@@ -146,8 +146,8 @@ type round struct {
 	retry, countdown bool
 }
 
-// launch runs one round: every ready rank computes its pass at once. If any of it takes time or has an effect, the group
-// is in flight until its slowest rank ends, and the sink hears of the starts.
+// launch runs one round: every ready rank computes its pass at once. If any of it takes time or has an effect, the
+// group is in flight until its slowest rank ends, and the sink hears of the starts.
 func (e *Engine) launch(at Time, sink Sink) (round, error) {
 	g := &e.group
 	t := turn{deferPrefill: g.countdown > 0 || g.every > 0 && g.step%g.every != 0}

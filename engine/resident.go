@@ -7,8 +7,9 @@ import (
 	"fakellm/engine/kv"
 )
 
-// Resident returns the identities of the blocks that a rank's cache can be asked for, ascending; nil when the shape keeps
-// no such table (SGLang without KV events). Between passes it is exactly what the KV events add up to. O(n log n).
+// Resident returns the identities of the blocks that a rank's cache can be asked for, ascending; nil when the shape
+// keeps no such table (SGLang without KV events). Between passes it is exactly what the KV events add up to. Takes
+// O(n log n).
 func (e *Engine) Resident(rank int) []kv.SequenceHash {
 	switch c := e.ranks[rank].(type) {
 	case *vllm:

@@ -1,7 +1,7 @@
 package engine
 
-// decodeRow appends the ends of up to n decode passes from now on, the first of shape b, each later one with b.Requests more
-// active tokens; it stops before one that takes no time. O(n), in one call if the model can do that.
+// decodeRow appends the ends of up to n decode passes from now on, the first of shape b, each later one with
+// b.Requests more active tokens; it stops before one that takes no time. O(n), in one call if the model can do that.
 func decodeRow(m StepModel, now Time, ends []Time, b DecodeBatch, n int) ([]Time, error) {
 	if row, ok := m.(RowModel); ok {
 		return row.DecodeRow(now, ends, b, n)

@@ -10,8 +10,8 @@ import (
 	"fakellm/internal/enginetest"
 )
 
-// TestScenarios plays the scripts under testdata/scenario; -rewrite writes what they say now. The laws are checked after
-// every command.
+// TestScenarios plays the scripts under testdata/scenario; -rewrite writes what they say now. The laws are checked
+// after every command.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenario", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

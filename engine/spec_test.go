@@ -10,8 +10,8 @@ import (
 	"fakellm/internal/enginetest"
 )
 
-// TestManyWait is scenario 24 of spec engine-core §12: 64 requests of 1096/7000 on 7319 blocks of 32 under TensorRT-LLM's
-// reservation: after 40 passes exactly 28 run and 36 wait.
+// TestManyWait is scenario 24 of spec engine-core §12: 64 requests of 1096/7000 on 7319 blocks of 32 under
+// TensorRT-LLM's reservation: after 40 passes exactly 28 run and 36 wait.
 func TestManyWait(t *testing.T) {
 	c := engine.DefaultConfig(engine.TRTLLM)
 	c.NumGPUBlocks, c.BlockSize = 7319, 32

@@ -2,8 +2,8 @@ package engine
 
 import "slices"
 
-// The horizon of a run adapts to how far runs get before an arrival cuts them, so that planning costs O(1) per pass that
-// is really committed.
+// The horizon of a run adapts to how far runs get before an arrival cuts them, so that planning costs O(1) per pass
+// that is really committed.
 const minHorizon, maxHorizon = 16, 1024
 
 // steady is the run of a worker: passes planned ahead in which only lengths change (architecture §4). Nothing of it is

@@ -21,8 +21,9 @@ type DecodeBatch struct {
 	ActiveKV, MeanContext, TotalKV int
 }
 
-// StepModel says how long the halves of a pass take, already scaled by the speed-up and rounded to nanoseconds. The same
-// shape must always give the same duration. An error (a shape outside a table, say) fails the pass and with it the run.
+// StepModel says how long the halves of a pass take, already scaled by the speed-up and rounded to nanoseconds. The
+// same shape must always give the same duration. An error (a shape outside a table, say) fails the pass and with it
+// the run.
 //
 // Implementations live under timing; the engine knows only this.
 type StepModel interface {

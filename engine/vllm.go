@@ -196,7 +196,8 @@ func (c *vllm) whyNever(s *seq) Refusal {
 	if c.trt {
 		need = c.blocksFor(s.prompt + s.limit)
 	}
-	return Refusal{Setting: "num_gpu_blocks", Need: max(need, c.cfg.NumGPUBlocks+1), Have: c.cfg.NumGPUBlocks, Unit: "blocks"}
+	have := c.cfg.NumGPUBlocks
+	return Refusal{Setting: "num_gpu_blocks", Need: max(need, have+1), Have: have, Unit: "blocks"}
 }
 
 // blocksFor returns the number of blocks that hold tokens.

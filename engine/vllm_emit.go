@@ -1,6 +1,7 @@
 package engine
 
-// emit gives one token to every request whose known tokens all have KV and finishes those that are complete (spec §2.7).
+// emit gives one token to every request whose known tokens all have KV and finishes those that are complete (spec
+// §2.7).
 func (c *vllm) emit(p *Pass) error {
 	charged, active, ended := 0, 0, c.drain(p)
 	for _, s := range c.running {

@@ -168,5 +168,6 @@ func (c *vllm) timeDecode(n, active int) (DecodeBatch, time.Duration, error) {
 
 // decodeBatch is the shape of n requests, at least one, with active tokens between them.
 func (c *vllm) decodeBatch(n, active int) DecodeBatch {
-	return DecodeBatch{Requests: n, ActiveKV: active, MeanContext: active / n, TotalKV: c.cfg.NumGPUBlocks * c.cfg.BlockSize}
+	total := c.cfg.NumGPUBlocks * c.cfg.BlockSize
+	return DecodeBatch{Requests: n, ActiveKV: active, MeanContext: active / n, TotalKV: total}
 }

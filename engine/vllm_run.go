@@ -14,9 +14,9 @@ type vllmPlan struct {
 }
 
 // run implements core. In a run everybody decodes, nobody finishes before the last pass, the blocks suffice without
-// evicting a running request, and the head of the queue stays where it is: either no slot is free, or its verdict of too
-// few blocks holds, which only a release, an eviction that makes a used copy the primary one, or a publication of what it
-// asks for could change (architecture §4). It costs O(running) plus O(1) per pass.
+// evicting a running request, and the head of the queue stays where it is: either no slot is free, or its verdict of
+// too few blocks holds, which only a release, an eviction that makes a used copy the primary one, or a publication of
+// what it asks for could change (architecture §4). It costs O(running) plus O(1) per pass.
 func (c *vllm) run(now Time, ends []Time, limit int) ([]Time, error) {
 	c.plan.passes = 0
 	if c.bursts != nil || c.cfg.WorkerType == Prefill || len(c.running) == 0 ||

@@ -2,8 +2,8 @@ package kv
 
 import "fmt"
 
-// Audit walks the whole pool and returns the first broken invariant: counters that disagree with the copies, an LRU list
-// or an index that misses one or holds a stranger. It takes O(blocks) and is for tests.
+// Audit walks the whole pool and returns the first broken invariant: counters that disagree with the copies, an LRU
+// list or an index that misses one or holds a stranger. It takes O(blocks) and is for tests.
 func (p *Pool) Audit() error {
 	copies, inactive, primaries := 0, 0, 0
 	for i := range p.blocks {

@@ -9,8 +9,8 @@ import (
 // hashSeed is the seed of both hashes (spec engine-core §5.1).
 const hashSeed = 1337
 
-// HashTokens returns the local hash of one full block of token ids. It takes O(len(ids)) and does not allocate for blocks
-// of up to 512 tokens.
+// HashTokens returns the local hash of one full block of token ids. It takes O(len(ids)) and does not allocate for
+// blocks of up to 512 tokens.
 func HashTokens(ids []uint32) LocalHash {
 	var small [2048]byte
 	buf := small[:]

@@ -194,8 +194,8 @@ func (p *Pool) Reveal(b Block) {
 	}
 }
 
-// Release gives up one use of b. A private block is freed; a cached one that nobody else holds becomes the most recently
-// used inactive block.
+// Release gives up one use of b. A private block is freed; a cached one that nobody else holds becomes the most
+// recently used inactive block.
 func (p *Pool) Release(b Block) {
 	c := &p.blocks[b]
 	if !c.inUse() {
@@ -220,8 +220,8 @@ func (p *Pool) Release(b Block) {
 	p.inactive++
 }
 
-// Harmless returns how many of the next n evictions surely put no copy in use in the place of an unused one: it walks the
-// next n victims, in O(n).
+// Harmless returns how many of the next n evictions surely put no copy in use in the place of an unused one: it walks
+// the next n victims, in O(n).
 func (p *Pool) Harmless(n int) int {
 	count := 0
 	for b := p.lruHead; b != none && count < n; b = p.blocks[b].next {

@@ -6,7 +6,7 @@ import "slices"
 func (p *Pool) Resident(dst []SequenceHash) []SequenceHash {
 	from := len(dst)
 	for i := range p.blocks {
-		if p.blocks[i].kind() == primary {
+		if kind := p.blocks[i].kind(); kind == primary || kind == anonymous {
 			dst = append(dst, p.blocks[i].hash)
 		}
 	}

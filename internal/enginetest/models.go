@@ -1,5 +1,5 @@
-// Package enginetest holds what tests of the engine share: small timing models, a sink that keeps records and checks the
-// laws, a runner of scenario files, and a slow twin of the vLLM core.
+// Package enginetest holds what tests of the engine share: small timing models, a sink that keeps records and checks
+// the laws, a runner of scenario files, and a slow twin of the vLLM core.
 package enginetest
 
 import (

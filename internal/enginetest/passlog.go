@@ -9,7 +9,8 @@ import (
 	"fakellm/engine/kv"
 )
 
-// PassLog is a Sink that writes what it hears as lines, one per pass or departure, so that two machines can be compared.
+// PassLog is a Sink that writes what it hears as lines, one per pass or departure, so that two machines can be
+// compared.
 type PassLog struct {
 	Lines []string
 	// Starts and Ends count the two sides of passes, which must be equal.
@@ -40,7 +41,8 @@ func (l *PassLog) Left(d engine.Departure) {
 
 // Ran implements engine.RunSink.
 func (l *PassLog) Ran(r *engine.Run) {
-	line := fmt.Sprintf("%s-%s run of %d passes:", stamp(r.Start, l.Unit), stamp(r.Ends[len(r.Ends)-1], l.Unit), len(r.Ends))
+	end := r.Ends[len(r.Ends)-1]
+	line := fmt.Sprintf("%s-%s run of %d passes:", stamp(r.Start, l.Unit), stamp(end, l.Unit), len(r.Ends))
 	for _, req := range r.Requests {
 		line += fmt.Sprintf(" %d", req.ID)
 	}

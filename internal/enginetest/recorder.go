@@ -18,8 +18,8 @@ type Record struct {
 	Stamps []engine.Time
 }
 
-// Recorder is a RunSink that keeps a record per request and checks, as it listens, that what it hears is possible: times
-// do not go back per request, every token comes once, nothing follows a terminal output.
+// Recorder is a RunSink that keeps a record per request and checks, as it listens, that what it hears is possible:
+// times do not go back per request, every token comes once, nothing follows a terminal output.
 type Recorder struct {
 	Records map[engine.RequestID]*Record
 	Order   []*Record

@@ -1,6 +1,6 @@
-// Package eventq is the event queue of the timeline: a 4-ary heap ordered by (time, priority, sequence). Priorities break
-// ties of one instant on purpose, the sequence keeps the rest in the order of insertion, so the order never depends on
-// chance. It is pure and belongs to one goroutine.
+// Package eventq is the event queue of the timeline: a 4-ary heap ordered by (time, priority, sequence). Priorities
+// break ties of one instant on purpose, the sequence keeps the rest in the order of insertion, so the order never
+// depends on chance. It is pure and belongs to one goroutine.
 package eventq
 
 // Handle names a queued event for [Queue.Cancel]. The zero Handle names none.

@@ -16,8 +16,8 @@ func New(seed uint64, name string) *rand.Rand {
 	return rand.New(rand.NewPCG(s.Next(), s.Next()))
 }
 
-// SplitMix is Steele, Lea and Flood's splitmix64 generator. It is good for seeding and for hashing counters; its value is
-// its state.
+// SplitMix is Steele, Lea and Flood's splitmix64 generator. It is good for seeding and for hashing counters; its value
+// is its state.
 type SplitMix uint64
 
 // Next returns the next 64 bits.

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// StdRng is the generator the reference samples with: ChaCha with 12 rounds, 64-bit block counter from 0, stream 0, whose
-// key comes from a 64-bit seed through PCG32 (spec engine-core §8). The zero value is not seeded; use [NewStdRng].
+// StdRng is the generator the reference samples with: ChaCha with 12 rounds, 64-bit block counter from 0, stream 0,
+// whose key comes from a 64-bit seed through PCG32 (spec engine-core §8). The zero value is not seeded; use
+// [NewStdRng].
 type StdRng struct {
 	key  [8]uint32
 	buf  [16]uint32
