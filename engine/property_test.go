@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -180,4 +182,40 @@ func (m *machine) check(t *rapid.T) {
 	if held != m.Held() {
 		t.Fatal(fmt.Sprintf("%d held, %d not ended", m.Held(), held))
 	}
+}
+
+// TestEventsAddUp: what the events stored and did not remove is what the cache has (law 3), at every boundary; nothing is
+// stored twice or removed without being there.
+func TestEventsAddUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawConfig(t, engine.VLLM, engine.TRTLLM)
+		c.EnablePrefixCaching, c.EmitKVEvents = true, true
+		drawSpeculation(t, &c)
+		inputs := slices.DeleteFunc(drawInputs(t, false), func(in enginetest.Timed) bool {
+			_, reset := in.In.(engine.ResetPrefixCache)
+			return reset // its events come with the next pass
+		})
+		w := newWorld(t, c, mixed{}, inputs)
+		have := map[kv.SequenceHash]bool{}
+		next := uint64(0)
+		w.rec.OnPass = func(p *engine.Pass) {
+			for _, e := range p.Events {
+				if e.ID != next {
+					t.Fatalf("event %d, want %d", e.ID, next)
+				}
+				next++
+				for _, b := range e.Blocks {
+					if have[b.Sequence] != e.Removed {
+						t.Fatalf("event %d: block %x removed %v, had it %v", e.ID, b.Sequence, e.Removed, have[b.Sequence])
+					}
+					have[b.Sequence] = !e.Removed
+				}
+			}
+			maps.DeleteFunc(have, func(_ kv.SequenceHash, there bool) bool { return !there })
+			if got := w.Resident(0); !slices.Equal(got, slices.Sorted(maps.Keys(have))) {
+				t.Fatalf("resident %x, events say %x", got, slices.Sorted(maps.Keys(have)))
+			}
+		}
+		w.finish(t)
+	})
 }
