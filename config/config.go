@@ -9,6 +9,7 @@ type Config struct {
 	Engine  `koanf:",squash"`
 	Timing  `koanf:",squash"`
 	Observe `koanf:",squash"`
+	Control `koanf:",squash"`
 }
 
 // Server says where and how the endpoint listens.
@@ -95,6 +96,17 @@ type Observe struct {
 	FPMFile        string `koanf:"fpm_jsonl" jsonschema_description:"file that receives forward-pass metrics as JSON lines"`
 }
 
+// Control says what may be told what to answer, and what is remembered.
+type Control struct {
+	Mappings       []string `koanf:"mappings" jsonschema_description:"files of scripted replies, YAML or JSON; they are read again when they change"`
+	Faults         string   `koanf:"faults" jsonschema_description:"file of fault rules, YAML or JSON; it is read again when it changes"`
+	RPM            int      `koanf:"rpm" jsonschema:"minimum=0" jsonschema_description:"requests per minute and API key; 0: no limit"`
+	TPM            int      `koanf:"tpm" jsonschema:"minimum=0" jsonschema_description:"tokens per minute and API key; 0: no limit"`
+	JournalRecords int      `koanf:"journal_records" jsonschema:"minimum=0" jsonschema_description:"requests that /sim/requests remembers; 0: none"`
+	JournalFile    string   `koanf:"journal_jsonl" jsonschema_description:"file that receives every finished request as a JSON line"`
+	ControlToken   string   `koanf:"control_token" jsonschema_description:"token (Authorization: Bearer) that /sim/ asks for; without one it answers loopback only"`
+}
+
 // Default returns the settings of a server started without any.
 func Default() Config {
 	return Config{
@@ -115,5 +127,6 @@ func Default() Config {
 			TimingModel: "polynomial", PrefillMS: 10, DecodeMS: 2, SpeedupRatio: 1, DecodeSpeedupRatio: 1, TensorParallelSize: 1,
 		},
 		Observe: Observe{Dialect: "openai", StreamInterval: 1},
+		Control: Control{JournalRecords: 1000},
 	}
 }

@@ -196,7 +196,7 @@ func TestPrintLoadsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got.ServedModelName, got.APIKey = c.ServedModelName, c.APIKey // an empty list prints as []
+	got.ServedModelName, got.APIKey, got.Mappings = c.ServedModelName, c.APIKey, c.Mappings // an empty list prints as []
 	if diff := cmp.Diff(c, got); diff != "" {
 		t.Error(diff)
 	}

@@ -53,6 +53,9 @@ func Print(c *Config) string {
 		if f.Key == "api_key" && len(c.APIKey) > 0 {
 			value = []string{"(hidden)"}
 		}
+		if f.Key == "control_token" && c.ControlToken != "" {
+			value = "(hidden)"
+		}
 		v, err := yamlv3.Marshal(map[string]any{f.Key: value})
 		if err != nil {
 			panic(fmt.Sprintf("config: %s does not print: %v", f.Key, err)) // only plain types are declared
