@@ -1,14 +1,15 @@
 package kv
 
-// index finds the primary copies of a pool by hash: a table of chains through the blocks themselves. A slot keeps a tag
-// of the first block of its chain, so that looking for what is not there rarely touches a block.
+// index finds the primary copies of a pool by hash: open addressing with linear probing. A slot keeps 32 bits of the
+// hash beside the block, and its home follows from them alone, so that looking for what is not there, removing and
+// growing touch no block, only neighbouring slots: with pools larger than a processor's cache that is what counts.
 type index struct {
 	slots []slot
 	shift uint8
 	count int
 }
 
-// slot heads a chain; it is empty when block is 0, otherwise it names block-1.
+// slot is empty when block is 0, otherwise it names block-1.
 type slot struct {
 	tag   uint32
 	block int32
@@ -17,32 +18,32 @@ type slot struct {
 const minIndexBits = 6
 
 func newIndex() index {
-	return index{slots: make([]slot, 1<<minIndexBits), shift: 64 - minIndexBits}
+	return index{slots: make([]slot, 1<<minIndexBits), shift: 32 - minIndexBits}
 }
 
-func tagOf(h SequenceHash) uint32 { return uint32(h) }
+// tagOf spreads a hash and keeps the upper half. The multiplication is for identities that are not hashes, as tests use
+// them.
+func tagOf(h SequenceHash) uint32 { return uint32(uint64(h) * 0x9E3779B97F4A7C15 >> 32) }
 
-// at returns the slot of a hash. The multiplication spreads identities that are not hashes, as tests use them.
-func (x *index) at(h SequenceHash) *slot {
-	return &x.slots[(uint64(h)*0x9E3779B97F4A7C15)>>x.shift]
-}
+func (x *index) home(tag uint32) int { return int(tag >> x.shift) }
 
-// find returns the block with hash h, or none.
+// find returns the block with hash h, or none. O(1) expected.
 func (x *index) find(h SequenceHash, blocks []block) Block {
-	s := x.at(h)
-	b := Block(s.block - 1)
-	if b == none || s.tag == tagOf(h) && blocks[b].hash == h {
-		return b
+	tag, mask := tagOf(h), len(x.slots)-1
+	for i := x.home(tag); ; i = (i + 1) & mask {
+		s := x.slots[i]
+		if s.block == 0 {
+			return none
+		}
+		if b := Block(s.block - 1); s.tag == tag && blocks[b].hash == h {
+			return b
+		}
 	}
-	for b = blocks[b].chain; b != none && blocks[b].hash != h; {
-		b = blocks[b].chain
-	}
-	return b
 }
 
-// insert adds block b, whose hash is not there yet.
+// insert adds block b, whose hash is not there yet. O(1) expected and amortised.
 func (x *index) insert(b Block, blocks []block) {
-	x.link(b, blocks)
+	x.put(slot{tag: tagOf(blocks[b].hash), block: int32(b) + 1})
 	x.count++
 	if 2*x.count <= len(x.slots) {
 		return
@@ -51,41 +52,40 @@ func (x *index) insert(b Block, blocks []block) {
 	x.slots = make([]slot, 2*len(old))
 	x.shift--
 	for _, s := range old {
-		for b := Block(s.block - 1); b != none; {
-			next := blocks[b].chain
-			x.link(b, blocks)
-			b = next
+		if s.block != 0 {
+			x.put(s)
 		}
 	}
 }
 
-// link puts b at the head of its chain.
-func (x *index) link(b Block, blocks []block) {
-	s := x.at(blocks[b].hash)
-	blocks[b].chain = Block(s.block - 1)
-	*s = slot{tag: tagOf(blocks[b].hash), block: int32(b) + 1}
+// put places s in the first free slot from its home on.
+func (x *index) put(s slot) {
+	mask := len(x.slots) - 1
+	i := x.home(s.tag)
+	for x.slots[i].block != 0 {
+		i = (i + 1) & mask
+	}
+	x.slots[i] = s
 }
 
-// replace takes block b out of its chain and puts heir, with the same hash, in its place; none leaves it out.
+// replace puts heir, with the same hash, in the place of block b; none takes b out. O(1) expected.
 func (x *index) replace(b, heir Block, blocks []block) {
-	after := blocks[b].chain
-	if heir == none {
-		x.count--
-		heir = after
-	} else {
-		blocks[heir].chain = after
+	mask := len(x.slots) - 1
+	i := x.home(tagOf(blocks[b].hash))
+	for x.slots[i].block != int32(b)+1 {
+		i = (i + 1) & mask
 	}
-	s := x.at(blocks[b].hash)
-	if Block(s.block-1) == b {
-		*s = slot{block: int32(heir) + 1}
-		if heir != none {
-			s.tag = tagOf(blocks[heir].hash)
-		}
+	if heir != none {
+		x.slots[i].block = int32(heir) + 1
 		return
 	}
-	before := Block(s.block - 1)
-	for blocks[before].chain != b {
-		before = blocks[before].chain
+	x.count--
+	for next := (i + 1) & mask; x.slots[next].block != 0; next = (next + 1) & mask {
+		// What is as far from its home as from the gap, or farther, may close it.
+		if (next-x.home(x.slots[next].tag))&mask >= (next-i)&mask {
+			x.slots[i] = x.slots[next]
+			i = next
+		}
 	}
-	blocks[before].chain = heir
+	x.slots[i] = slot{}
 }

@@ -24,7 +24,6 @@ type block struct {
 	hash             SequenceHash
 	prev, next       Block  // LRU list of inactive copies; next also chains unused slots
 	dupPrev, dupNext Block  // copies of one hash, oldest first; the primary's dupPrev is the newest duplicate
-	chain            Block  // primaries of one slot of the index
 	state            uint32 // kind plus eight times the uses: references and pins
 }
 
