@@ -110,7 +110,7 @@ func (s *scenario) config() (cfg Config, model StepModel, ok bool) {
 	}
 	cfg.NumSpeculativeTokens = e.NextN
 	cfg.AcceptSeed = orElse(e.Seed, 42)
-	for _, r := range strings.Split(e.Rates, ",") {
+	for r := range strings.SplitSeq(e.Rates, ",") {
 		if v, err := strconv.ParseFloat(strings.TrimSpace(r), 64); err == nil {
 			cfg.AcceptRates = append(cfg.AcceptRates, v)
 		}

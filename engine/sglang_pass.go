@@ -48,7 +48,7 @@ func (c *sglangCore) pass(p *Pass, t turn) (verdict, error) {
 		v.effect, v.retry = c.unblock(p)
 	}
 	c.watch(p)
-	if c.cache != nil {
+	if c.cache != nil && v.effect { // nobody hears of a pass without effect
 		p.Events = c.cache.take(p.Events)
 	}
 	c.observeQueue(p)

@@ -26,8 +26,9 @@ func (c *sglangCore) applyPolicy() {
 	c.order, c.seen = c.order[:0], c.seen[:0]
 	for i := range n {
 		s := c.waiting.at(i)
-		c.identify(s, s.length/c.page)
-		r := ranked{seq: s, match: c.tree.Match(s.keys[:s.length/c.page]) * c.page}
+		pages := c.matchable(s.length)
+		c.identify(s, pages)
+		r := ranked{seq: s, match: c.tree.Match(s.keys[:pages]) * c.page}
 		r.later = r.match <= sharedPrefix && c.seenBefore(s)
 		c.order = append(c.order, r)
 	}

@@ -64,7 +64,7 @@ func (c *sglangCore) measure(s *sglSeq, b *budgets) fit {
 		if s.maxOutput == 0 {
 			match = s.length
 		}
-		pages := max(0, match) / c.page
+		pages := c.matchable(max(0, match))
 		c.identify(s, pages)
 		begin = c.tree.Match(s.keys[:pages]) * c.page
 	}
@@ -86,6 +86,12 @@ func (c *sglangCore) measure(s *sglSeq, b *budgets) fit {
 		f.short = "max_prefill_tokens"
 	}
 	return f
+}
+
+// matchable is how many pages of so many tokens are worth comparing: the tree never holds more than the pool, and nobody
+// should hash a prompt beyond all bounds only to learn that it does not fit.
+func (c *sglangCore) matchable(tokens int) int {
+	return min(tokens/c.page, max(c.pool.Total(), c.pages(sharedPrefix)))
 }
 
 // schedule puts the head of the queue into the batch if it fits: it locks the cached prefix of a new one, takes the pages

@@ -172,3 +172,47 @@ func TestSGLangRunsEqualPasses(t *testing.T) {
 		}
 	})
 }
+
+// TestSGLangEventBooks keeps the books of a listener: nothing is stored twice or removed unseen, and when the cache is
+// reset at the end nothing is left.
+func TestSGLangEventBooks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg, model := drawConfig(t)
+		cfg.EmitKVEvents, cfg.DPSize = true, 1
+		load := drawLoad(t, 1)
+		w := newWorld(cfg, model, newSGLang)
+		resident := map[kv.SequenceHash]bool{}
+		next := uint64(0)
+		hear := func(events []kv.Event) {
+			for _, e := range events {
+				if e.ID != next {
+					t.Fatalf("event %d after %d", e.ID, next)
+				}
+				next++
+				if !e.Removed && e.HasParent && !resident[e.Parent] {
+					t.Fatalf("event %d: stored behind a page that is not there", e.ID)
+				}
+				for _, b := range e.Blocks {
+					if resident[b.Sequence] != e.Removed {
+						t.Fatalf("event %d: removed %v, but resident is %v", e.ID, e.Removed, resident[b.Sequence])
+					}
+					resident[b.Sequence] = !e.Removed
+				}
+			}
+		}
+		w.heard = func(_ int, _, _ Time, p *Pass) { hear(p.Events) }
+		// A prompt that no pool could ever hold is not hashed either.
+		load = append(load, arrival{at: 0, req: &Request{ID: 999, PromptTokens: 1 << 40, Content: stream{}}})
+		w.play(load)
+		c := w.cores[0].(*sglangCore)
+		c.resetPrefixCache()
+		if c.cache != nil {
+			hear(c.cache.take(nil))
+		}
+		for _, there := range resident {
+			if there {
+				t.Fatal("a page outlived the reset")
+			}
+		}
+	})
+}

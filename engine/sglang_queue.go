@@ -26,12 +26,10 @@ func (q *sglQueue) pushFront(s *sglSeq) {
 	q.set(0, s)
 }
 
-func (q *sglQueue) popFront() *sglSeq {
-	s := q.at(0)
+func (q *sglQueue) popFront() {
 	q.set(0, nil)
 	q.first = (q.first + 1) & (len(q.ring) - 1)
 	q.size--
-	return s
 }
 
 // remove takes an entry out, keeping the order of the others; false if it is not there. O(size).

@@ -107,7 +107,11 @@ func (c *twinCore) resetPrefixCache()                              { c.evict(c.t
 func (c *twinCore) run(_ Time, ends []Time, _ int) ([]Time, error) { return ends, nil }
 func (c *twinCore) holds(*Request) bool                            { return false }
 func (c *twinCore) commit(int, *Run)                               { panic("the twin plans no runs") }
-func (c *twinCore) free(pages []int)                               { c.pool.stack = append(c.pool.stack, pages...); c.forget(pages) }
+
+func (c *twinCore) free(pages []int) {
+	c.pool.stack = append(c.pool.stack, pages...)
+	c.forget(pages)
+}
 
 func (c *twinCore) state() RankState {
 	evictable := c.tree.evictable()

@@ -60,8 +60,10 @@ func (c *twinCore) pass(p *Pass, t turn) (verdict, error) {
 		c.barren++
 		c.decodeOnly = c.decodeOnly || len(c.running) > 0 && c.barren > len(c.waiting)+len(c.running)+barrenPasses
 	}
-	p.Events = append(p.Events, c.events...)
-	c.events = nil
+	if v.effect {
+		p.Events = append(p.Events, c.events...)
+		c.events = nil
+	}
 	return v, nil
 }
 

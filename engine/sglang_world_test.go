@@ -99,13 +99,12 @@ type world struct {
 	closed  func(*Request) *Request
 	backlog []arrival
 	err     error
-	p       Pass
 }
 
-func newWorld(cfg Config, model StepModel, make func(Config, int, StepModel) core) *world {
+func newWorld(cfg Config, model StepModel, build func(Config, int, StepModel) core) *world {
 	w := &world{interval: cfg.PrefillDecodeInterval, runs: cfg.Runs, records: map[*Request]*record{}}
 	for r := range max(1, cfg.DPSize) {
-		w.cores = append(w.cores, make(cfg.perRank(), r, model))
+		w.cores = append(w.cores, build(cfg.perRank(), r, model))
 	}
 	return w
 }
@@ -169,10 +168,6 @@ func (w *world) round() {
 	if w.runs && len(w.cores) == 1 && w.run() {
 		return
 	}
-	if w.rounds++; w.rounds > 50_000 {
-		w.err = errors.New("this load never ends")
-		return
-	}
 	deferred := w.countdown > 0
 	var passes []*Pass
 	var total verdict
@@ -209,7 +204,13 @@ func (w *world) round() {
 			w.hear(rank, start, p)
 		}
 	}
-	if total.effect || end > start || total.retry || deferred {
+	if total.effect || end > start {
+		if w.rounds++; w.rounds > 50_000 {
+			w.err = errors.New("this load never ends")
+		}
+		return
+	}
+	if total.retry || deferred { // both run out
 		return
 	}
 	for _, c := range w.cores {
