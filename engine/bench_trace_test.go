@@ -92,7 +92,7 @@ func readTrace(b *testing.B, path string) []traceRow {
 	if err != nil {
 		b.Skip(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // read only
 	var rows []traceRow
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<24)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 
 	"fakellm/engine/kv"
 )
@@ -139,8 +140,8 @@ func (c *vllm) recycle(s *seq) {
 
 // release gives up all blocks of s, last to first, so that leaves are evicted before their parents (spec §5.4).
 func (c *vllm) release(s *seq) {
-	for i := len(s.blocks) - 1; i >= 0; i-- {
-		c.pool.Release(s.blocks[i])
+	for _, b := range slices.Backward(s.blocks) {
+		c.pool.Release(b)
 	}
 	s.blocks = s.blocks[:0]
 	s.allocated, s.published = 0, 0
@@ -221,14 +222,13 @@ func (c *vllm) enterRunning(s *seq) {
 }
 
 // dropRunning takes the i-th request out of the running set; those behind it move up.
-func (c *vllm) dropRunning(i int) *seq {
+func (c *vllm) dropRunning(i int) {
 	s := c.running[i]
 	c.owed -= c.owes(s)
 	s.running = false
 	copy(c.running[i:], c.running[i+1:])
 	c.running[len(c.running)-1] = nil
 	c.running = c.running[:len(c.running)-1]
-	return s
 }
 
 // owes returns how many blocks s may still allocate up to its completion.

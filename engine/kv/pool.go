@@ -1,5 +1,7 @@
 package kv
 
+import "slices"
+
 // Block is a physical block of a [Pool]. It is an index and becomes meaningless once the block is freed or evicted.
 type Block int32
 
@@ -143,8 +145,8 @@ func (p *Pool) Unreserve(fresh int) {
 
 // Cancel undoes a reservation: it unpins the hits, last first, and returns the fresh blocks.
 func (p *Pool) Cancel(hits []Block, fresh int) {
-	for i := len(hits) - 1; i >= 0; i-- {
-		p.Release(hits[i])
+	for _, b := range slices.Backward(hits) {
+		p.Release(b)
 	}
 	p.Unreserve(fresh)
 }

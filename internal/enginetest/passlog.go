@@ -42,14 +42,15 @@ func (l *PassLog) Left(d engine.Departure) {
 // Ran implements engine.RunSink.
 func (l *PassLog) Ran(r *engine.Run) {
 	end := r.Ends[len(r.Ends)-1]
-	line := fmt.Sprintf("%s-%s run of %d passes:", stamp(r.Start, l.Unit), stamp(end, l.Unit), len(r.Ends))
+	var line strings.Builder
+	fmt.Fprintf(&line, "%s-%s run of %d passes:", stamp(r.Start, l.Unit), stamp(end, l.Unit), len(r.Ends))
 	for _, req := range r.Requests {
-		line += fmt.Sprintf(" %d", req.ID)
+		fmt.Fprintf(&line, " %d", req.ID)
 	}
 	for _, o := range r.Outputs {
-		line += " " + formatOutput(o)
+		line.WriteString(" " + formatOutput(o))
 	}
-	l.Lines = append(l.Lines, line)
+	l.Lines = append(l.Lines, line.String())
 }
 
 // stamp writes an instant in units.

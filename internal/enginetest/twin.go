@@ -205,8 +205,8 @@ func (t *Twin) remaining(s *twinSeq) int {
 }
 
 func (t *Twin) release(s *twinSeq) {
-	for i := len(s.ids) - 1; i >= 0; i-- {
-		t.pool.release(s.ids[i])
+	for _, id := range slices.Backward(s.ids) {
+		t.pool.release(id)
 	}
 	s.ids, s.allocated, s.shown = nil, 0, 0
 }

@@ -17,9 +17,8 @@ func (x *twinPass) emit() {
 	}
 	ready := x.ready()
 	if x.mtp() {
-		need := 0
 		for {
-			need = 0
+			need := 0
 			for _, s := range ready {
 				need += x.blocks(s.length+min(x.width(), x.remaining(s))) - x.blocks(s.length)
 			}
