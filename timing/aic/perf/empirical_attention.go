@@ -1,9 +1,7 @@
 package perf
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"fakellm/timing/aic/grid"
 )
@@ -36,38 +34,38 @@ func headScaleAt(backend string, width int) float64 {
 	return t[len(t)-1]
 }
 
-// attentionLadder lists the slices to estimate from: for the own window and then for full attention, the own head width
-// and then other widths of the first lane, 128 first.
-func (t *attentionTable) attentionLadder(key attentionKey) []attentionKey {
-	var widths []int64
-	if len(t.lanes) > 0 {
-		for k := range t.lanes[0].grids {
-			if d := k.headDim; d != key.headDim && !slices.Contains(widths, d) {
-				widths = append(widths, d)
+// rung is one slice to estimate from.
+type rung struct {
+	key  attentionKey
+	grid *grid.Grid
+}
+
+// attentionLadder lists the slices to estimate from: the own one of any lane, then lane by lane a width of 128 with the
+// own window, the own width with full attention, 128 with full attention, and the other widths with either.
+func (t *attentionTable) attentionLadder(key attentionKey, plain bool) []rung {
+	out := []rung{{key, t.find(key, plain)}}
+	lanes := t.lanes
+	if plain {
+		lanes = t.plain
+	}
+	widths := []int64{64, 192, 256}
+	for _, l := range lanes {
+		add := func(width, window int64) {
+			k := key
+			k.headDim, k.window = width, window
+			if g := l.grids[k]; g != nil && k != key {
+				out = append(out, rung{k, g})
 			}
 		}
-	}
-	slices.SortFunc(widths, func(a, b int64) int {
-		return cmp.Or(-cmp.Compare(is(a == 128), is(b == 128)), cmp.Compare(a, b))
-	})
-	var out []attentionKey
-	for _, w := range slices.Compact([]int64{key.window, 0}) {
-		rung := key
-		rung.window = w
-		out = append(out, rung)
+		add(128, key.window)
+		add(key.headDim, 0)
+		add(128, 0)
 		for _, d := range widths {
-			rung.headDim = d
-			out = append(out, rung)
+			add(d, key.window)
+			add(d, 0)
 		}
 	}
 	return out
-}
-
-func is(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // contextEmpirical estimates prompt attention: utilisations at prefix 0, the query's roofline with its prefix.
@@ -78,11 +76,12 @@ func (db *DB) contextEmpirical(q *ContextQuery, flops, b, s, prefix float64) (fl
 	if q.KVHeads == q.Heads {
 		key.kvHeads = 0
 	}
-	for _, k := range db.context.attentionLadder(key) {
+	for _, r := range db.context.attentionLadder(key, q.Plain) {
+		k := r.key
 		other := *q
 		other.HeadDim, other.Window = int(k.headDim), int(k.window)
 		sol := db.contextSOL(&other, flops)
-		samples := gridSamples(db.context.sampled(k, key, q.Plain), func(c grid.Coord) float64 {
+		samples := gridSamples(r.grid, func(c grid.Coord) float64 {
 			return sol(c[2], c[0], kvHeadsAt(float64(k.kvHeads), c[0]), c[1], 0)
 		})
 		u, ok := utilAt(samples, grid.Coord{float64(q.Heads), s + prefix, b})
@@ -103,26 +102,18 @@ func (db *DB) generationEmpirical(q *GenerationQuery, at grid.Coord, sol func(gr
 	if q.KVHeads == q.Heads {
 		key.kvHeads = 0
 	}
-	for _, k := range db.generation.attentionLadder(key) {
+	for _, r := range db.generation.attentionLadder(key, q.Plain) {
+		k := r.key
 		other := *q
 		other.HeadDim, other.Window = int(k.headDim), int(k.window)
 		from, err := db.generationSOL(&other, float64(k.kvHeads))
 		if err != nil {
 			return 0, err
 		}
-		u, ok := utilAt(gridSamples(db.generation.sampled(k, key, q.Plain), from), at)
+		u, ok := utilAt(gridSamples(r.grid, from), at)
 		if ok && u > 0 {
 			return sol(at) / u, nil
 		}
 	}
 	return 0, db.miss(db.generation.origin, key.String()+" (empirical)", db.generation.nearestKey(key))
-}
-
-// sampled returns the grid that a rung of the ladder samples: of the own head width from any lane, of another one from
-// the first lane alone.
-func (t *attentionTable) sampled(rung, own attentionKey, plain bool) *grid.Grid {
-	if rung.headDim != own.headDim {
-		return t.lanes[0].grids[rung]
-	}
-	return t.find(rung, plain)
 }

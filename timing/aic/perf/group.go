@@ -9,15 +9,15 @@ type Fallback struct {
 	Rest    []Op
 }
 
-// MS implements Op. The primary is asked from tables alone even where the mode would estimate; only missing data make
-// room for the rest.
+// MS implements Op. The primary is asked from tables alone where the mode is Hybrid; only missing rows make room for the
+// rest. In mode Empirical the primary's estimate stands or fails alone, as in the reference.
 func (o Fallback) MS(db *DB, sh Shape) (float64, error) {
 	primary := db
 	if db.strict != nil {
 		primary = db.strict
 	}
 	ms, err := o.Primary.MS(primary, sh)
-	if fault.Missing(err) {
+	if db.Mode != Empirical && fault.Missing(err) {
 		ms, err = Sum(db, o.Rest, sh)
 	}
 	return o.times(ms, err)

@@ -72,7 +72,12 @@ func (t *scaleTable) at(db *DB, m, k float64) (float64, error) {
 		}
 	}
 	at := grid.Coord{0, m, k}
-	u, ok := utilNear(gridSamples(g, sol), at, t.nearest)
+	var samples []sample
+	if g != nil {
+		// A measured cost of nothing is a sample too: it estimates nothing.
+		g.Each(func(c grid.Coord, ms float64) { samples = append(samples, sample{c, sol(c) / ms}) })
+	}
+	u, ok := utilNear(samples, at, t.nearest)
 	if !ok || !(u > 0) {
 		return 0, db.miss(t.origin, slice+" (empirical)", listKeys(t.grids, "quant_dtype="))
 	}
