@@ -1,94 +1,83 @@
 package drive
 
 import (
-	"encoding/binary"
-	"runtime"
+	"os"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// NewSleeper returns the most precise Sleeper of this system: on Linux a locked thread in ppoll with the least timer slack,
-// woken through an eventfd. If the system refuses either, it is an ordinary timer.
+// NewSleeper returns the most precise Sleeper of this system: on Linux a timerfd that the runtime's poller waits for. The
+// runtime's own timers are rounded up to the milliseconds of epoll_wait; a timerfd is not, and unlike a thread that sleeps
+// in a system call it keeps no part of the scheduler busy. If the system refuses, it is an ordinary timer.
 func NewSleeper() Sleeper {
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {
 		return NewTimerSleeper()
 	}
-	return &pollSleeper{fd: fd}
+	return &fdSleeper{fd: fd, file: os.NewFile(uintptr(fd), "timerfd")}
 }
 
-// pollSleeper sleeps in the kernel. state lets Wake skip the system call when nobody sleeps.
-type pollSleeper struct {
+// fdSleeper reads from a timerfd; Wake makes it expire at once. state lets Wake skip the system call when nobody sleeps.
+type fdSleeper struct {
 	fd    int
+	file  *os.File
 	state atomic.Int32
 }
 
-// The states of a pollSleeper.
+// The states of an fdSleeper.
 const (
 	awake int32 = iota
 	asleep
 	woken
 )
 
-// Start implements Sleeper: it pins the loop to its thread, so that the timer slack is this thread's alone.
-func (s *pollSleeper) Start() {
-	runtime.LockOSThread()
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // best effort: 50 µs later without
-}
+// Start implements Sleeper.
+func (s *fdSleeper) Start() {}
 
-// Close implements Sleeper. The thread stays locked, so that it ends with its goroutine. A late Wake finds state woken.
-func (s *pollSleeper) Close() {
+// Close implements Sleeper. Nobody sleeps any more, so a late Wake leaves the descriptor alone.
+func (s *fdSleeper) Close() {
 	s.state.Store(woken)
-	_ = unix.Close(s.fd)
+	_ = s.file.Close()
 }
 
 // Wake implements Sleeper.
-func (s *pollSleeper) Wake() {
+func (s *fdSleeper) Wake() {
 	if s.state.Swap(woken) == asleep {
-		var one [8]byte
-		binary.NativeEndian.PutUint64(one[:], 1)
-		_, _ = unix.Write(s.fd, one[:])
+		s.arm(1)
 	}
 }
 
-// Sleep implements Sleeper.
-func (s *pollSleeper) Sleep(until time.Time) bool {
-	if !s.state.CompareAndSwap(awake, asleep) {
-		s.state.Store(awake)
-		return false
-	}
+// Sleep implements Sleeper. The timer is armed before anybody can see the sleep, so a Wake is never overwritten; one that
+// comes late shortens the next sleep, which then begins again.
+func (s *fdSleeper) Sleep(until time.Time) bool {
+	var expirations [8]byte
 	for {
-		if s.wait(until) {
-			s.take()
+		wait := time.Duration(0) // disarmed
+		if !until.IsZero() {
+			wait = max(1, time.Until(until))
+		}
+		s.arm(wait)
+		if !s.state.CompareAndSwap(awake, asleep) {
 			s.state.Store(awake)
 			return false
 		}
-		if !until.IsZero() && time.Until(until) <= 0 {
-			if s.state.Swap(awake) == asleep {
-				return true
-			}
-			s.take() // the message may still be on its way: then the next Sleep returns early once
+		_, err := s.file.Read(expirations[:])
+		if s.state.Swap(awake) == woken {
 			return false
+		}
+		if !until.IsZero() && time.Until(until) <= 0 {
+			return true
+		}
+		if err != nil { // cannot happen: the descriptor is open and the buffer large enough
+			time.Sleep(time.Millisecond)
 		}
 	}
 }
 
-// wait polls once and reports whether Wake came.
-func (s *pollSleeper) wait(until time.Time) bool {
-	var limit *unix.Timespec
-	if !until.IsZero() {
-		ts := unix.NsecToTimespec(max(0, time.Until(until).Nanoseconds()))
-		limit = &ts
-	}
-	fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}
-	n, _ := unix.Ppoll(fds, limit, nil) // an interrupted call counts as an early return
-	return n > 0
-}
-
-// take empties the eventfd.
-func (s *pollSleeper) take() {
-	var buf [8]byte
-	_, _ = unix.Read(s.fd, buf[:])
+// arm lets the timer expire after d, or never for 0.
+func (s *fdSleeper) arm(d time.Duration) {
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(d.Nanoseconds())}
+	_ = unix.TimerfdSettime(s.fd, 0, &spec, nil) // fails only for bad arguments
 }
