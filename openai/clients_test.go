@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	official "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	goopenai "github.com/sashabaranov/go-openai"
 )
 
@@ -18,11 +16,6 @@ func (r *rig) goOpenAI() *goopenai.Client {
 	cfg := goopenai.DefaultConfig("k")
 	cfg.BaseURL, cfg.HTTPClient = "http://x/v1", r.client
 	return goopenai.NewClientWithConfig(cfg)
-}
-
-func (r *rig) official() official.Client {
-	return official.NewClient(option.WithBaseURL("http://x/v1/"), option.WithAPIKey("k"), option.WithUnsafeAllowHTTP(),
-		option.WithHTTPClient(r.client), option.WithMaxRetries(0))
 }
 
 // TestGoOpenAIClient reads our answers with the client whose types we decode requests with.
@@ -73,53 +66,6 @@ func TestGoOpenAIClient(t *testing.T) {
 		_, err = c.CreateChatCompletion(t.Context(), req)
 		var api *goopenai.APIError
 		if !errors.As(err, &api) || api.HTTPStatusCode != 400 || api.Param == nil || *api.Param != "model" {
-			t.Errorf("error %v", err)
-		}
-	})
-}
-
-// TestOfficialClient reads our answers with OpenAI's own client and its accumulator.
-func TestOfficialClient(t *testing.T) {
-	tools := wordChoice(6, "tool_calls")
-	tools.Segments = []Segment{
-		{Kind: Content, Positions: 2},
-		{Kind: ToolCall, Positions: 2, ID: "call_a", Name: "f"},
-		{Kind: ToolCall, Positions: 2, ID: "call_b", Name: "g"},
-	}
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{}, &pacer{gap: time.Millisecond}, words{choice: func(int, int) Choice { return tools }})
-		c := r.official()
-		params := official.ChatCompletionNewParams{
-			Model: "gpt-4o", Messages: []official.ChatCompletionMessageParamUnion{official.UserMessage("hello")},
-			StreamOptions: official.ChatCompletionStreamOptionsParam{IncludeUsage: official.Bool(true)},
-		}
-		stream := c.Chat.Completions.NewStreaming(t.Context(), params)
-		acc := official.ChatCompletionAccumulator{}
-		for stream.Next() {
-			if !acc.AddChunk(stream.Current()) {
-				t.Errorf("chunk refused: %s", stream.Current().RawJSON())
-			}
-		}
-		if err := stream.Err(); err != nil {
-			t.Fatal(err)
-		}
-		m := acc.Choices[0].Message
-		if m.Content != "t0 t1 " || len(m.ToolCalls) != 2 || m.ToolCalls[1].ID != "call_b" ||
-			m.ToolCalls[1].Function.Arguments != "t4 t5 " || acc.Usage.CompletionTokens != 6 {
-			t.Errorf("%+v", acc.ChatCompletion)
-		}
-		list, err := c.Models.List(t.Context())
-		if err != nil || len(list.Data) != 1 || list.Data[0].ID != DefaultModel {
-			t.Errorf("models %+v, %v", list, err)
-		}
-		one, err := c.Models.Get(t.Context(), "org/name")
-		if err != nil || one.ID != "org/name" {
-			t.Errorf("model %+v, %v", one, err)
-		}
-		params.Messages = nil
-		_, err = c.Chat.Completions.New(t.Context(), params)
-		var api *official.Error
-		if !errors.As(err, &api) || api.StatusCode != 400 || api.Param == "" {
 			t.Errorf("error %v", err)
 		}
 	})

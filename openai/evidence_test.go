@@ -12,8 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	official "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
+	goopenai "github.com/sashabaranov/go-openai"
 
 	"fakellm/openai/reply/schema"
 )
@@ -281,15 +280,16 @@ func errorEvidence() []evidence {
 					p.End, p.Why = Failed, "broken on purpose"
 				}
 			}
-			c := r.official()
-			stream := c.Chat.Completions.NewStreaming(t.Context(), official.ChatCompletionNewParams{
-				Model: "m", Messages: []official.ChatCompletionMessageParamUnion{official.UserMessage("hello")},
+			stream, err := r.goOpenAI().CreateChatCompletionStream(t.Context(), goopenai.ChatCompletionRequest{
+				Model: "m", Messages: []goopenai.ChatCompletionMessage{{Role: "user", Content: "hello"}},
 			})
-			for stream.Next() {
+			for err == nil {
+				_, err = stream.Recv()
 			}
-			if err := stream.Err(); err == nil || !strings.Contains(err.Error(), "broken on purpose") {
+			if !strings.Contains(err.Error(), "broken on purpose") {
 				t.Errorf("%v", err)
 			}
+			_ = stream.Close()
 		}},
 		{name: "21 the whole envelope on errors of every kind", test: func(t *testing.T, r *rig) {
 			for _, path := range []string{chatPath, textPath, "/v1/nothing", "/v1/models", "/v1/chat/completions/x"} {
@@ -297,22 +297,14 @@ func errorEvidence() []evidence {
 				checkEnvelopeKeys(t, resp, s)
 			}
 		}},
-		{name: "34 a 429 says when to come again, 37 and clients do", test: func(t *testing.T, r *rig) {
+		// Line 37, clients that come again by themselves, is in internal/clienttest.
+		{name: "34 a 429 says when to come again", test: func(t *testing.T, r *rig) {
 			r.pacer.refuse = &APIError{
-				Status: 429, Type: "requests", Code: "rate_limit_exceeded", Message: "slow down", RetryAfter: 3 * time.Second,
+				Status: 429, Type: "requests", Code: "rate_limit_exceeded", Message: "slow down", RetryAfter: 2500 * time.Millisecond,
 			}
-			time.AfterFunc(2*time.Second, func() {
-				r.pacer.mu.Lock()
-				r.pacer.refuse = nil
-				r.pacer.mu.Unlock()
-			})
-			start := time.Now()
-			c := r.official()
-			_, err := c.Chat.Completions.New(t.Context(), official.ChatCompletionNewParams{
-				Model: "m", Messages: []official.ChatCompletionMessageParamUnion{official.UserMessage("hello")},
-			}, option.WithMaxRetries(1))
-			if took := time.Since(start); err != nil || took < 3*time.Second || took > 4*time.Second {
-				t.Errorf("after %v: %v", took, err)
+			resp, s := r.ask(t, chatPath, hello)
+			if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "3" {
+				t.Errorf("%d %v %s", resp.StatusCode, resp.Header, s)
 			}
 		}},
 		{name: "36 a client that leaves frees its slot within a step", test: func(t *testing.T, r *rig) {
