@@ -1,24 +1,66 @@
 package assembly
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/json"
+	"net"
 	"net/http"
 	"strconv"
+	"time"
 
 	"fakellm/engine/kv"
 )
 
-// withControl adds the routes that look into the engine or change its cache.
+// withControl adds the routes that look into the engine or steer the answers. What lives under /sim/ is guarded.
 func (s *Server) withControl(face http.Handler) http.Handler {
+	sim := http.NewServeMux()
+	sim.HandleFunc("GET /sim/state", s.state)
+	sim.HandleFunc("GET /sim/kv_blocks", s.blocks)
+	s.mappingRoutes(sim)
+	if j := s.rooms.journal; j != nil {
+		h := j.Handler(time.Now)
+		for _, route := range []string{"/sim/requests", "/sim/requests/", "/sim/verify"} {
+			sim.Handle(route, h)
+		}
+	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /sim/state", s.state)
-	mux.HandleFunc("GET /sim/kv_blocks", s.blocks)
+	mux.Handle("/sim/", s.guard(sim))
 	for _, route := range []string{"/reset_prefix_cache", "/flush_cache"} { // vLLM's and SGLang's name of the same thing
 		mux.HandleFunc("POST "+route, s.resetCache)
 		mux.HandleFunc("GET "+route, s.resetCache)
 	}
 	mux.Handle("/", face)
 	return mux
+}
+
+// guard lets control requests through that carry the token, or, without one, that come from this machine.
+func (s *Server) guard(next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte("Bearer " + s.cfg.ControlToken))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.cfg.ControlToken != "" {
+			got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+			if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+				refuseControl(w, http.StatusUnauthorized, "invalid_control_token", "send the control token as 'Authorization: Bearer TOKEN'")
+				return
+			}
+		} else if !fromHere(r.RemoteAddr) {
+			refuseControl(w, http.StatusForbidden, "control_is_local",
+				"control routes answer this machine only; set control_token to open them to others")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// fromHere says whether an address is on this machine. One that is no IP address is an in-memory connection of a test.
+func fromHere(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
 }
 
 func (s *Server) resetCache(w http.ResponseWriter, _ *http.Request) {

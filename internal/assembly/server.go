@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,6 +46,10 @@ type Server struct {
 	closers []func() error
 	log     *slog.Logger
 	version string
+	rooms   *rooms
+	stop    chan struct{} // closed by Close: ends what watches files
+	once    sync.Once
+	watched sync.WaitGroup
 }
 
 // NewServer builds a server from settings and starts its engine. Bad settings give an error that joins every problem,
@@ -68,7 +73,7 @@ func NewServer(c *config.Config, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: *c, engine: e, machine: machine, tally: &tally{}, log: o.Log, version: o.Version}
+	s := &Server{cfg: *c, engine: e, machine: machine, tally: &tally{}, log: o.Log, version: o.Version, stop: make(chan struct{})}
 	if err := s.wire(c, t, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -91,11 +96,16 @@ func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
 	if err != nil {
 		return err
 	}
+	if s.rooms, err = newRooms(c, own); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.rooms.close...)
 	b := &backend{live: s.live, limits: openai.Limits{MaxModelLen: LongestSequence(s.engine), Ranks: s.engine.DPSize}}
 	s.face, err = openai.New(openai.Options{
 		ServedModels: c.ServedModelName, APIKeys: c.APIKey, Dialect: openai.Dialect(c.Dialect), Policy: policy(c),
 		MaxBodyBytes: int64(c.MaxBodyBytes), Version: o.Version, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 		Observer: &watcher{own: own, tally: s.tally}, ListedModel: c.Model,
+		Script: s.rooms.script, Breaker: s.rooms.breaker, Limiter: s.rooms.limiter, Journal: s.rooms.journal,
 	}, b, plan)
 	if err != nil {
 		return err
@@ -103,6 +113,7 @@ func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
 	s.handler = s.withControl(s.face.Handler())
 	s.http = s.face.HTTPServer()
 	s.http.Handler = s.handler
+	s.watched.Go(func() { s.watch(s.stop) })
 	s.http.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)
 	return nil
 }
@@ -215,6 +226,8 @@ func (s *Server) Drain(ctx context.Context) Counts {
 // Close stops everything at once. It may be called after Drain, and more than once.
 func (s *Server) Close() error {
 	var problems []error
+	s.once.Do(func() { close(s.stop) })
+	s.watched.Wait()
 	if s.http != nil {
 		problems = append(problems, s.http.Close())
 	}

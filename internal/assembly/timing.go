@@ -98,6 +98,12 @@ func Check(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	_, err = engineFor(c, t)
+	if _, err = engineFor(c, t); err != nil {
+		return err
+	}
+	if _, err = loadBook(c.Mappings); err != nil {
+		return err
+	}
+	_, err = loadFaults(c.Faults)
 	return err
 }

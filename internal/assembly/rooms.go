@@ -1,0 +1,167 @@
+package assembly
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"fakellm/config"
+	"fakellm/internal/observe/metrics"
+	"fakellm/openai"
+	"fakellm/openai/fault"
+	"fakellm/openai/journal"
+	"fakellm/openai/limit"
+	"fakellm/openai/reply/script"
+)
+
+// rooms are the optional parts of the face: scripted replies, faults, limits and the journal.
+type rooms struct {
+	script  *openai.Script
+	breaker *openai.Breaker
+	limiter *limit.Limiter
+	journal *journal.Journal
+	close   []func() error
+}
+
+// newRooms builds what the settings ask for. Errors name the setting and the file.
+func newRooms(c *config.Config, own *metrics.Own) (*rooms, error) {
+	book, err := loadBook(c.Mappings)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := loadFaults(c.Faults)
+	if err != nil {
+		return nil, err
+	}
+	r := &rooms{script: openai.NewScript(book, c.Seed), breaker: openai.NewBreaker(c.Seed, own.Fault)}
+	if err := r.breaker.Use(rules); err != nil {
+		return nil, fmt.Errorf("faults: %w", err)
+	}
+	if c.RPM > 0 || c.TPM > 0 {
+		if r.limiter, err = limit.New(limit.Config{Default: limit.Quota{RPM: int64(c.RPM), TPM: int64(c.TPM)}}); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.keep(c)
+}
+
+// keep starts the journal. A file alone keeps one record in memory.
+func (r *rooms) keep(c *config.Config) error {
+	if c.JournalRecords == 0 && c.JournalFile == "" {
+		return nil
+	}
+	cfg := journal.Config{Records: max(1, c.JournalRecords)}
+	if c.JournalFile != "" {
+		f, err := os.OpenFile(c.JournalFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("journal_jsonl: %w", err)
+		}
+		cfg.Sink = journal.NewSink(f, 0)
+		r.close = append(r.close, cfg.Sink.Close, f.Close)
+	}
+	var err error
+	r.journal, err = journal.New(cfg)
+	return err
+}
+
+// loadBook reads every file of mappings into one book; the files count in their order.
+func loadBook(files []string) (*script.Book, error) {
+	var all []script.Mapping
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("mappings: %w", err)
+		}
+		book, err := script.Parse(path, data)
+		if err != nil {
+			return nil, fmt.Errorf("mappings: %w", err)
+		}
+		all = append(all, book.Mappings()...)
+	}
+	book, err := script.New(all)
+	if err != nil {
+		return nil, fmt.Errorf("mappings: %w", err)
+	}
+	return book, checkFaults(book)
+}
+
+// checkFaults sees to it that every fault a mapping names can be carried out.
+func checkFaults(book *script.Book) error {
+	for _, f := range book.Faults() {
+		if _, err := fault.Parse(f.Fault); err != nil {
+			return fmt.Errorf("mappings: %s: %w", f.Where, err)
+		}
+	}
+	return nil
+}
+
+func loadFaults(path string) ([]fault.Rule, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("faults: %w", err)
+	}
+	rules, err := fault.ParseRules(path, data)
+	if err != nil {
+		return nil, fmt.Errorf("faults: %w", err)
+	}
+	return rules, nil
+}
+
+// reloadEvery is how often files of mappings and faults are looked at.
+const reloadEvery = time.Second
+
+// watch reads files again when they change, until stop is closed. A bad file is reported and changes nothing.
+func (s *Server) watch(stop <-chan struct{}) {
+	files := s.cfg.Mappings
+	if s.cfg.Faults != "" {
+		files = append(append([]string(nil), files...), s.cfg.Faults)
+	}
+	if len(files) == 0 {
+		return
+	}
+	seen := stamps(files)
+	tick := time.NewTicker(reloadEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			if now := stamps(files); now != seen {
+				seen = now
+				s.reload()
+			}
+		}
+	}
+}
+
+// reload reads mappings and faults from their files.
+func (s *Server) reload() {
+	book, err := loadBook(s.cfg.Mappings)
+	if err == nil {
+		s.rooms.script.Replace(book)
+		var rules []fault.Rule
+		if rules, err = loadFaults(s.cfg.Faults); err == nil && s.cfg.Faults != "" {
+			err = s.rooms.breaker.Use(rules)
+		}
+	}
+	if err != nil {
+		s.log.Error("a changed file was not taken; the old replies and faults stay", "err", err)
+		return
+	}
+	s.log.Info("replies and faults were read again", "mappings", len(s.rooms.script.Book().Mappings()))
+}
+
+// stamps are the sizes and times of files, as one comparable value.
+func stamps(files []string) string {
+	out := ""
+	for _, path := range files {
+		if info, err := os.Stat(path); err == nil {
+			out += fmt.Sprintf("%s %d %d;", path, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return out
+}

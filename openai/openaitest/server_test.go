@@ -1,0 +1,342 @@
+package openaitest_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"fakellm/openai/openaitest"
+)
+
+func post(t *testing.T, s *openaitest.Server, path, body string, header ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.BaseURL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(data)
+}
+
+func prompt(n int) string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprint(1000 + i)
+	}
+	return "[" + strings.Join(ids, ",") + "]"
+}
+
+// TestTimelineOfOneRequest: 128 tokens in, 3 out, all defaults. The instants are those of the virtual timeline (spec
+// engine-core §2.10), to the nanosecond, seen by a client.
+func TestTimelineOfOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openaitest.Start(t, openaitest.InMemory(), openaitest.Set("fast", "false"))
+		time.Sleep(time.Second) // virtual: at the instant of its start the engine has already run, so an arrival there is 1 ns late
+		start := time.Now()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.BaseURL()+"/completions",
+			strings.NewReader(`{"model":"m","stream":true,"max_tokens":3,"ignore_eos":true,"prompt":`+prompt(128)+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		var at []time.Duration
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			if strings.Contains(lines.Text(), `"text":"`) && !strings.Contains(lines.Text(), `"text":""`) {
+				at = append(at, time.Since(start))
+			}
+		}
+		want := []time.Duration{18451798, 24198442, 29945138}
+		if diff := cmp.Diff(want, at); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+type answer struct {
+	Choices []struct {
+		Text    string `json:"text"`
+		Message struct {
+			Content string `json:"content"`
+		} `json:"message"`
+		FinishReason string `json:"finish_reason"`
+	} `json:"choices"`
+	Usage struct {
+		Prompt     int `json:"prompt_tokens"`
+		Completion int `json:"completion_tokens"`
+		Details    struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"usage"`
+}
+
+// TestSecondTurnHitsTheCache: turn 2 repeats turn 1 and its answer. All of them but the last token have KV, so the full
+// blocks of prompt plus answer minus one are reused, and the first token comes that much earlier.
+func TestSecondTurnHitsTheCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const block = 16
+		s := openaitest.Start(t, openaitest.InMemory(), openaitest.Set("fast", "false"), openaitest.Set("block_size", fmt.Sprint(block)))
+		turn := func(messages string) (answer, time.Duration) {
+			resp, body := post(t, s, "/chat/completions", `{"model":"gpt-4o","max_tokens":200,"ignore_eos":true,"messages":[`+messages+`]}`)
+			var a answer
+			if err := json.Unmarshal([]byte(body), &a); err != nil {
+				t.Fatalf("%v: %s", err, body)
+			}
+			var queue, prefill float64
+			if _, err := fmt.Sscanf(resp.Header.Get("Server-Timing"), "queue;dur=%f, prefill;dur=%f", &queue, &prefill); err != nil {
+				t.Fatalf("Server-Timing %q: %v", resp.Header.Get("Server-Timing"), err)
+			}
+			return a, time.Duration(prefill * 1e6)
+		}
+		user := fmt.Sprintf(`{"role":"user","content":%q}`, strings.Repeat("Tell me about the sea. ", 200))
+		first, cold := turn(user)
+		if first.Usage.Details.Cached != 0 || first.Usage.Completion != 200 {
+			t.Fatalf("turn 1: %+v", first.Usage)
+		}
+		said, err := json.Marshal(first.Choices[0].Message.Content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, warm := turn(user + `,{"role":"assistant","content":` + string(said) + `},{"role":"user","content":"More."}`)
+		want := (first.Usage.Prompt + first.Usage.Completion - 1) / block * block
+		if got := second.Usage.Details.Cached; got != want {
+			t.Errorf("turn 2 reused %d tokens, want %d: all full blocks of turn 1 (%d in, %d out)",
+				got, want, first.Usage.Prompt, first.Usage.Completion)
+		}
+		if warm >= cold {
+			t.Errorf("prefill took %v after a hit, %v without", warm, cold)
+		}
+	})
+}
+
+// TestPreemptionUnderLoad: 64 concurrent streams on a small pool preempt each other; every stream is complete and in order.
+func TestPreemptionUnderLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openaitest.Start(t, openaitest.InMemory(), openaitest.Set("fast", "false"), openaitest.Set("num_gpu_blocks", "64"),
+			openaitest.Set("block_size", "16"))
+		var wg sync.WaitGroup
+		for i := range 64 {
+			wg.Go(func() {
+				// Every prompt differs in its first block: nothing is shared.
+				_, body := post(t, s, "/completions", fmt.Sprintf(
+					`{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_tokens":120,"ignore_eos":true,"prompt":[%d,%s}`,
+					i+1, prompt(39)[1:]))
+				if !strings.HasSuffix(body, "data: [DONE]\n\n") || strings.Contains(body, `"error"`) ||
+					strings.Count(body, `"finish_reason":"length"`) != 1 || !strings.Contains(body, `"completion_tokens":120`) {
+					t.Errorf("stream %d is not whole: …%s", i, body[max(0, len(body)-400):])
+				}
+			})
+		}
+		wg.Wait()
+		m := metrics(t, s)
+		if m["vllm:num_preemptions_total"] == 0 {
+			t.Error("nothing was preempted")
+		}
+		if got := m["vllm:generation_tokens_total"]; got != 64*120 {
+			t.Errorf("the engine counts %v tokens, the clients %d", got, 64*120)
+		}
+	})
+}
+
+// metrics sums the samples of /metrics by name.
+func metrics(t *testing.T, s *openaitest.Server) map[string]float64 {
+	t.Helper()
+	resp, err := s.Client().Get(s.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	out := map[string]float64{}
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		name, value, ok := strings.Cut(lines.Text(), " ")
+		if !ok || strings.HasPrefix(name, "#") {
+			continue
+		}
+		name, _, _ = strings.Cut(name, "{")
+		var v float64
+		if _, err := fmt.Sscanf(value[strings.LastIndex(value, " ")+1:], "%g", &v); err == nil {
+			out[name] += v
+		}
+	}
+	return out
+}
+
+// TestCountsReconcile: what clients count and what the engine's metrics say is the same, and the identities of the
+// metrics hold (spec openai-endpoint §3.3).
+func TestCountsReconcile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openaitest.Start(t, openaitest.InMemory(), openaitest.Set("fast", "false"), openaitest.Set("num_workers", "2"))
+		var in, out, cached int
+		for i := range 20 {
+			_, body := post(t, s, "/completions", fmt.Sprintf(`{"model":"m","max_tokens":%d,"prompt":%s}`, 1+i%7, prompt(100+40*(i%4))))
+			var a answer
+			if err := json.Unmarshal([]byte(body), &a); err != nil {
+				t.Fatal(err)
+			}
+			in, out, cached = in+a.Usage.Prompt, out+a.Usage.Completion, cached+a.Usage.Details.Cached
+		}
+		post(t, s, "/completions", `{"model":"m","max_tokens":-1,"prompt":"x"}`) // refused: the engine never hears of it
+		m := metrics(t, s)
+		for name, want := range map[string]float64{
+			"vllm:prompt_tokens_total": float64(in), "vllm:generation_tokens_total": float64(out),
+			"vllm:prompt_tokens_cached_total": float64(cached), "vllm:prompt_tokens_by_source_total": float64(in),
+			"vllm:request_success_total": 20, "vllm:e2e_request_latency_seconds_count": 20,
+			"vllm:time_to_first_token_seconds_count": 20, "vllm:num_requests_running": 0, "vllm:num_requests_waiting": 0,
+			"fakellm_http_requests_total": 21,
+		} {
+			if m[name] != want {
+				t.Errorf("%s = %v, want %v", name, m[name], want)
+			}
+		}
+		parts := m["vllm:request_queue_time_seconds_sum"] + m["vllm:request_prefill_time_seconds_sum"] + m["vllm:request_decode_time_seconds_sum"]
+		if e2e := m["vllm:e2e_request_latency_seconds_sum"]; parts < e2e-1e-9 || parts > e2e+1e-9 {
+			t.Errorf("queue + prefill + decode = %v s, e2e = %v s", parts, e2e)
+		}
+		if cached == 0 {
+			t.Error("no prompt was reused: the test shows too little")
+		}
+	})
+}
+
+// TestTooLongIsRefusedUpFront: without max_model_len the limit is what the pool holds.
+func TestTooLongIsRefusedUpFront(t *testing.T) {
+	for _, backend := range []string{"vllm", "sglang", "trtllm"} {
+		s := openaitest.Start(t, openaitest.Set("backend", backend), openaitest.Set("num_gpu_blocks", "4"), openaitest.Set("block_size", "16"),
+			openaitest.Set("chunked_prefill_size", "64"))
+		resp, body := post(t, s, "/completions", `{"model":"m","max_tokens":30,"prompt":`+prompt(60)+`}`)
+		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "context_length_exceeded") {
+			t.Errorf("%s: %d %s", backend, resp.StatusCode, body)
+		}
+		resp, body = post(t, s, "/completions", `{"model":"m","max_tokens":8,"ignore_eos":true,"prompt":`+prompt(30)+`}`)
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: what fits must run: %d %s", backend, resp.StatusCode, body)
+		}
+	}
+}
+
+func TestScriptFaultLimitJournal(t *testing.T) {
+	s := openaitest.Start(t, openaitest.Set("rpm", "4"), openaitest.Script(`
+mappings:
+- request: {user: {matches: 'my name is (\w+)'}}
+  response: {text: "Hello {{.Group 1}}."}
+- request: {user: {contains: break}}
+  response: {text: "never", fault: "status=503;retry-after=1"}
+`))
+	chat := func(text string, header ...string) (*http.Response, string) {
+		return post(t, s, "/chat/completions", fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":%q}]}`, text), header...)
+	}
+	if _, body := chat("my name is Ada"); !strings.Contains(body, `"Hello Ada."`) {
+		t.Errorf("scripted answer: %s", body)
+	}
+	if resp, body := chat("break it"); resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" {
+		t.Errorf("scripted fault: %d %s", resp.StatusCode, body)
+	}
+	if resp, _ := chat("x", "x-sim-fault", "status=418"); resp.StatusCode != 418 {
+		t.Errorf("fault by header: %d", resp.StatusCode)
+	}
+	resp, body := post(t, s, "/chat/completions", `{"model":"m","x_sim":{"fault":"explode"},"messages":[{"role":"user","content":"x"}]}`)
+	if resp.StatusCode != 400 || !strings.Contains(body, "explode") {
+		t.Errorf("an unknown fault: %d %s", resp.StatusCode, body)
+	}
+	if resp, _ = chat("y"); resp.Header.Get("X-Ratelimit-Remaining-Requests") != "0" {
+		t.Errorf("remaining %q, want 0", resp.Header.Get("X-Ratelimit-Remaining-Requests"))
+	}
+	if resp, body = chat("z"); resp.StatusCode != 429 || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "rate_limit_exceeded") {
+		t.Errorf("limit: %d %s", resp.StatusCode, body)
+	}
+	got := s.Requests()
+	if len(got) != 6 {
+		t.Fatalf("%d requests in the journal, want 6", len(got))
+	}
+	if got[0].Mapping == "" || got[0].Status != 200 || got[0].Usage.Completion == 0 || !strings.Contains(got[0].Body, "Ada") {
+		t.Errorf("%+v", got[0])
+	}
+	if got[1].Fault == "" || got[1].Status != 503 || got[5].Status != 429 {
+		t.Errorf("%+v %+v", got[1], got[5])
+	}
+}
+
+// TestOfficialClientRetries: the first two answers fail; the official client tries again by itself and other requests do
+// not notice.
+func TestOfficialClientRetries(t *testing.T) {
+	s := openaitest.Start(t)
+	s.Faults("faults: [{name: warm up, route: '/v1/chat/*', first: 2, fault: 'status=503;retry-after-ms=1'}]")
+	client := openai.NewClient(option.WithBaseURL(s.BaseURL()), option.WithAPIKey("none"), option.WithHTTPClient(s.Client()))
+	done, err := client.Chat.Completions.New(t.Context(), openai.ChatCompletionNewParams{
+		Model: "m", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hi")},
+	})
+	if err != nil || done.Choices[0].Message.Content == "" {
+		t.Fatalf("%v %v", done, err)
+	}
+	var retries []int
+	for _, r := range s.Requests() {
+		retries = append(retries, r.Retry)
+	}
+	if diff := cmp.Diff([]int{0, 1, 2}, retries); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestControlNeedsToken: with a token set, control routes ask for it even on this machine.
+func TestControlNeedsToken(t *testing.T) {
+	s := openaitest.Start(t, openaitest.Set("control_token", "secret"))
+	for _, row := range []struct {
+		token string
+		want  int
+	}{{"", 401}, {"Bearer wrong", 401}, {"Bearer secret", 200}} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/sim/state", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", row.token)
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != row.want {
+			t.Errorf("token %q: %d, want %d", row.token, resp.StatusCode, row.want)
+		}
+	}
+}
+
+func ExampleStart() {
+	t := new(testing.T) // a test has its own
+	s := openaitest.Start(t, openaitest.Script(`{"mappings": [{"request": {}, "response": {"text": "Hello."}}]}`))
+	resp, err := s.Client().Post(s.BaseURL()+"/chat/completions", "application/json",
+		strings.NewReader(`{"model": "any", "messages": [{"role": "user", "content": "Hi"}]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = resp.Body.Close() }()
+	fmt.Println(resp.StatusCode)
+	// Output: 200
+}
