@@ -84,10 +84,10 @@ func assemble(workers []worker, ranks int, router Router) *Cluster {
 	return c
 }
 
-// Apply queues an outside event for the time at, which must not lie before the last [Cluster.Advance]. It may be called from
-// inside the sink, then also for the present instant. Events of one instant are applied in the order of request ids, those
-// of one id in the order of entry, a reset of the cache last. Bad input is an error and changes nothing. It costs O(1) when
-// events come in order of time.
+// Apply queues an outside event for the time at, which must not lie before the last [Cluster.Advance]. It may be
+// called from inside the sink, then also for the present instant. Events of one instant are applied in the order of
+// request ids, those of one id in the order of entry, a reset of the cache last. Bad input is an error and changes
+// nothing. It costs O(1) when events come in order of time.
 func (c *Cluster) Apply(at engine.Time, in engine.Input) error {
 	if c.err != nil {
 		return c.err
@@ -129,8 +129,8 @@ func (c *Cluster) check(r *engine.Request) error {
 	return nil
 }
 
-// Next returns the time of the next event: an input that waits or the end of a pass. ok is false when nothing will happen
-// without further input. O(1).
+// Next returns the time of the next event: an input that waits or the end of a pass. ok is false when nothing will
+// happen without further input. O(1).
 func (c *Cluster) Next() (at engine.Time, ok bool) {
 	at, ok = c.agenda.next()
 	if in, some := c.inputs.next(); some && (!ok || in < at) {

@@ -107,7 +107,8 @@ func TestInstants(t *testing.T) {
 		}, "5 admits 1 on 0; 5 admits 2 on 0; 15 1 gets 1 completed; 15 2 gets 1 completed"},
 		{"round robin, busy or not; completions of one instant by worker", 2, func(t *testing.T, c *Cluster, _ *notes) {
 			apply(t, c, 0, ask(1, 8, 1), ask(2, 8, 1), ask(3, 8, 1))
-		}, "0 admits 1 on 0; 0 admits 3 on 0; 0 admits 2 on 1; 10 1 gets 1 completed; 10 3 gets 1 completed; 10 2 gets 1 completed"},
+		}, "0 admits 1 on 0; 0 admits 3 on 0; 0 admits 2 on 1; " +
+			"10 1 gets 1 completed; 10 3 gets 1 completed; 10 2 gets 1 completed"},
 		{"what the end of a request sets off happens in the same instant", 1, func(t *testing.T, c *Cluster, n *notes) {
 			apply(t, c, 0, ask(1, 8, 1))
 			n.then = func(at engine.Time, o engine.Output) {
@@ -115,7 +116,8 @@ func TestInstants(t *testing.T) {
 					apply(t, c, at, ask(o.Req.ID+1, 8, 1))
 				}
 			}
-		}, "0 admits 1 on 0; 10 1 gets 1 completed; 10 admits 2 on 0; 20 2 gets 1 completed; 20 admits 3 on 0; 30 3 gets 1 completed"},
+		}, "0 admits 1 on 0; 10 1 gets 1 completed; 10 admits 2 on 0; " +
+			"20 2 gets 1 completed; 20 admits 3 on 0; 30 3 gets 1 completed"},
 		{"an id may be used again once its request has ended", 1, func(t *testing.T, c *Cluster, n *notes) {
 			apply(t, c, 0, ask(1, 8, 1))
 			again := true
@@ -196,7 +198,8 @@ func TestBadInputChangesNothing(t *testing.T) {
 	apply(t, c, 5*ms, ask(1, 8, 1))
 	advance(t, c, 7*ms, &notes{})
 	for why, in := range map[string]engine.Input{
-		"nil request": engine.Submit{}, "known id": ask(1, 8, 1), "negative prompt": ask(2, -1, 1), "negative output": ask(2, 1, -1),
+		"nil request": engine.Submit{}, "known id": ask(1, 8, 1),
+		"negative prompt": ask(2, -1, 1), "negative output": ask(2, 1, -1),
 		"no such rank": engine.Submit{Request: &engine.Request{ID: 2, Rank: 3}}, "no input": nil,
 	} {
 		if err := c.Apply(8*ms, in); err == nil {
@@ -244,7 +247,9 @@ func TestAdvancingMoreOftenChangesNothing(t *testing.T) {
 		workers := rapid.IntRange(1, 4).Draw(rt, "workers")
 		play := func(step func() engine.Time) []string {
 			rng := rand.New(rand.NewPCG(seed, 0))
-			c := build(t, workers, func(e *engine.Config) { e.NumGPUBlocks, e.MaxNumSeqs, e.MaxNumBatchedTokens = 40, 5, 64 }, fixed(t))
+			c := build(t, workers, func(e *engine.Config) {
+				e.NumGPUBlocks, e.MaxNumSeqs, e.MaxNumBatchedTokens = 40, 5, 64
+			}, fixed(t))
 			n := &notes{}
 			at := engine.Time(0)
 			for id := range engine.RequestID(20) {

@@ -2,8 +2,8 @@ package cluster
 
 import "fakellm/engine"
 
-// ears stands between the workers and the sink: the cluster forgets a request before the sink hears of its end, so the sink
-// may submit under the same id again.
+// ears stands between the workers and the sink: the cluster forgets a request before the sink hears of its end, so the
+// sink may submit under the same id again.
 type ears struct {
 	cluster *Cluster
 	sink    engine.Sink

@@ -7,9 +7,10 @@ import (
 	"fakellm/engine"
 )
 
-// Advance runs everything due up to and including to, in the order of the package comment, and tells sink. If sink is an
-// [engine.RunSink] and the workers are configured for it, steady decode is told in bulk. An error (the timing model cannot
-// price a pass) is final: every later call returns it too. Each event costs O(log workers) beside the pass itself.
+// Advance runs everything due up to and including to, in the order of the package comment, and tells sink. If sink is
+// an [engine.RunSink] and the workers are configured for it, steady decode is told in bulk. An error (the timing model
+// cannot price a pass) is final: every later call returns it too. Each event costs O(log workers) beside the pass
+// itself.
 func (c *Cluster) Advance(to engine.Time, sink engine.Sink) error {
 	if c.err != nil {
 		return c.err

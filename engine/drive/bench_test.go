@@ -11,8 +11,8 @@ import (
 	"fakellm/engine"
 )
 
-// BenchmarkLateness drives one endless request on an otherwise idle machine, one pass every 5.7 ms, and reports how late the
-// loop wakes and what a pass costs in CPU, for both sleepers.
+// BenchmarkLateness drives one endless request on an otherwise idle machine, one pass every 5.7 ms, and reports how
+// late the loop wakes and what a pass costs in CPU, for both sleepers.
 func BenchmarkLateness(b *testing.B) {
 	for _, c := range []struct {
 		name string

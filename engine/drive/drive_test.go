@@ -45,7 +45,8 @@ func world(t testing.TB, workers int, cfg engine.Config) *cluster.Cluster {
 type diary struct{ lines []string }
 
 func (d *diary) Began(p *engine.Pass) {
-	line := fmt.Sprintf("%d began worker %d pass %d to %d, prefill %v decode %v", p.Start, p.Worker, p.Seq, p.End, p.Prefill, p.Decode)
+	line := fmt.Sprintf("%d began worker %d pass %d to %d, prefill %v decode %v",
+		p.Start, p.Worker, p.Seq, p.End, p.Prefill, p.Decode)
 	for _, a := range p.Admitted {
 		line += fmt.Sprintf(" +%d/%d", a.Req.ID, a.Cached)
 	}
@@ -281,7 +282,8 @@ func TestWakesFollowThePass(t *testing.T) {
 		defer l.Close()
 		var order []int
 		for i := range 5 {
-			if _, err := l.Submit(engine.Request{PromptTokens: 8, MaxOutput: 2, Rank: engine.AnyRank}, func() { order = append(order, i) }); err != nil {
+			r := engine.Request{PromptTokens: 8, MaxOutput: 2, Rank: engine.AnyRank}
+			if _, err := l.Submit(r, func() { order = append(order, i) }); err != nil {
 				t.Fatal(err)
 			}
 		}

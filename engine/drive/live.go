@@ -25,7 +25,8 @@ type Config struct {
 	// Sinks hear everything that happens, from inside the loop and before the clients wake. They must be quick and never
 	// block.
 	Sinks []engine.Sink
-	// Sleeper makes the loop wait; nil for the most precise one of the system. Under testing/synctest use [NewTimerSleeper].
+	// Sleeper makes the loop wait; nil for the most precise one of the system. Under testing/synctest use
+	// [NewTimerSleeper].
 	Sleeper Sleeper
 	// Record hears every input with its stamp, from inside the loop: enough to replay the run offline. Nil for none.
 	Record func(at engine.Time, in engine.Input)
@@ -88,9 +89,9 @@ func (l *Live) Wall(at engine.Time) time.Time { return l.origin.Add(time.Duratio
 
 func (l *Live) clock() engine.Time { return engine.Time(time.Since(l.origin)) }
 
-// Submit enters r, stamped now, and returns its mailbox at once. ID, Arrival and Owner of r are the driver's to set; what
-// Owner held is found again as [Mailbox.Owner]. wake is called from the loop, in the order in which a pass serves its
-// requests, whenever the mailbox has news; it must not block. Nil for no wake.
+// Submit enters r, stamped now, and returns its mailbox at once. ID, Arrival and Owner of r are the driver's to set;
+// what Owner held is found again as [Mailbox.Owner]. wake is called from the loop, in the order in which a pass serves
+// its requests, whenever the mailbox has news; it must not block. Nil for no wake.
 func (l *Live) Submit(r engine.Request, wake func()) (*Mailbox, error) {
 	box := &Mailbox{live: l, wake: wake, owner: r.Owner}
 	box.req = r
@@ -130,8 +131,8 @@ func (l *Live) cancel(id engine.RequestID) {
 	}
 }
 
-// Inspect runs look inside the loop, where the machine may be read, and waits for it. It returns false, without a call, if
-// the driver is closed.
+// Inspect runs look inside the loop, where the machine may be read, and waits for it. It returns false, without a
+// call, if the driver is closed.
 func (l *Live) Inspect(look func()) bool {
 	ran := make(chan struct{})
 	l.mu.Lock()
@@ -185,8 +186,8 @@ func (l *Live) Drain(ctx context.Context) error {
 	}
 }
 
-// Close ends the loop and every open mailbox (as failed, with [ErrClosed]) and returns when it is gone. It may be called
-// more than once.
+// Close ends the loop and every open mailbox (as failed, with [ErrClosed]) and returns when it is gone. It may be
+// called more than once.
 func (l *Live) Close() {
 	l.mu.Lock()
 	if l.refuse == nil {

@@ -10,9 +10,9 @@ import (
 
 // loop is the only goroutine that touches the machine.
 //
-// Stamps and the loop's own reading of the clock are taken under one lock, so whatever is stamped after a reading is stamped
-// at or after it; only what lies before the reading is settled. An input can therefore never belong to an instant that has
-// been settled already.
+// Stamps and the loop's own reading of the clock are taken under one lock, so whatever is stamped after a reading is
+// stamped at or after it; only what lies before the reading is settled. An input can therefore never belong to an
+// instant that has been settled already.
 func (l *Live) loop() {
 	defer close(l.done)
 	defer l.cfg.Sleeper.Close()

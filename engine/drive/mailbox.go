@@ -7,8 +7,8 @@ import (
 	"fakellm/engine"
 )
 
-// Mailbox holds what has become due for one request: counters and instants, never a queue. A reader that looks rarely loses
-// nothing, and one that never looks holds up nobody.
+// Mailbox holds what has become due for one request: counters and instants, never a queue. A reader that looks rarely
+// loses nothing, and one that never looks holds up nobody.
 type Mailbox struct {
 	live      *Live
 	wake      func()
@@ -77,8 +77,8 @@ func (b *Mailbox) Progress() Progress {
 	return p
 }
 
-// Cancel frees the request's slot within one pass; the mailbox then ends as Cancelled. After the end, and a second time, it
-// does nothing.
+// Cancel frees the request's slot within one pass; the mailbox then ends as Cancelled. After the end, and a second
+// time, it does nothing.
 func (b *Mailbox) Cancel() {
 	b.mu.Lock()
 	skip := b.cancelled || b.state.end != engine.Running

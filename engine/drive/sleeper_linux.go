@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NewSleeper returns the most precise Sleeper of this system: on Linux a timerfd that the runtime's poller waits for. The
-// runtime's own timers are rounded up to the milliseconds of epoll_wait; a timerfd is not, and unlike a thread that sleeps
-// in a system call it keeps no part of the scheduler busy. If the system refuses, it is an ordinary timer.
+// NewSleeper returns the most precise Sleeper of this system: on Linux a timerfd that the runtime's poller waits for.
+// The runtime's own timers are rounded up to the milliseconds of epoll_wait; a timerfd is not, and unlike a thread
+// that sleeps in a system call it keeps no part of the scheduler busy. If the system refuses, it is an ordinary timer.
 func NewSleeper() Sleeper {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {
@@ -19,7 +19,8 @@ func NewSleeper() Sleeper {
 	return &fdSleeper{fd: fd, file: os.NewFile(uintptr(fd), "timerfd")}
 }
 
-// fdSleeper reads from a timerfd; Wake makes it expire at once. state lets Wake skip the system call when nobody sleeps.
+// fdSleeper reads from a timerfd; Wake makes it expire at once. state lets Wake skip the system call when nobody
+// sleeps.
 type fdSleeper struct {
 	fd    int
 	file  *os.File
@@ -49,8 +50,8 @@ func (s *fdSleeper) Wake() {
 	}
 }
 
-// Sleep implements Sleeper. The timer is armed before anybody can see the sleep, so a Wake is never overwritten; one that
-// comes late shortens the next sleep, which then begins again.
+// Sleep implements Sleeper. The timer is armed before anybody can see the sleep, so a Wake is never overwritten; one
+// that comes late shortens the next sleep, which then begins again.
 func (s *fdSleeper) Sleep(until time.Time) bool {
 	var expirations [8]byte
 	for {

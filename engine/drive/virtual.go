@@ -11,9 +11,10 @@ type Source interface {
 	Take() engine.Input
 }
 
-// Virtual runs m until neither it nor src has anything left, or up to and including until, whichever is first; cut reports
-// the latter. It asks src again after everything the sink hears, so a source fed by the sink closes the loop within the same
-// instant. last is the time of the last input or event told. Errors of the machine or about an input end the run.
+// Virtual runs m until neither it nor src has anything left, or up to and including until, whichever is first; cut
+// reports the latter. It asks src again after everything the sink hears, so a source fed by the sink closes the loop
+// within the same instant. last is the time of the last input or event told. Errors of the machine or about an input
+// end the run.
 func Virtual(m Machine, src Source, sink engine.Sink, until engine.Time) (last engine.Time, cut bool, err error) {
 	p := &pump{machine: m, src: src, sink: sink}
 	var ears engine.Sink = p

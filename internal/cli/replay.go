@@ -23,8 +23,8 @@ func newReplay(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay [TRACE]",
 		Short: "Replay a request trace, or a made-up load, in virtual time",
-		Long: "replay runs the engine that serve paces its answers by, without a clock: an hour of traffic takes a fraction of a\n" +
-			"second, and equal input gives equal output to the byte. Without TRACE the load is made up: --input-tokens,\n" +
+		Long: "replay runs the engine that serve paces its answers by, without a clock: an hour of traffic takes a\n" +
+			"fraction of a second, and equal input gives equal output to the byte. Without TRACE the load is made up: --input-tokens,\n" +
 			"--output-tokens, --request-count and one of --request-rate, --arrival-interval-ms, --replay-concurrency.",
 		Example: "  fakellm replay trace.jsonl --num-workers 8\n" +
 			"  fakellm replay trace.jsonl --extra-engine-args '{\"engine\": {\"backend\": \"sglang\"}, \"dp_size\": 2}'\n" +

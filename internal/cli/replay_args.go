@@ -14,8 +14,8 @@ import (
 	"fakellm/config"
 )
 
-// engineArgs are the reference's nested engine arguments, an object of objects: each key with its place and its raw value
-// (spec simulation-harness §1.1).
+// engineArgs are the reference's nested engine arguments, an object of objects: each key with its place and its raw
+// value (spec simulation-harness §1.1).
 type engineArgs map[string]json.RawMessage
 
 // readEngineArgs parses JSON, or the file behind @.
@@ -39,7 +39,9 @@ func readEngineArgs(text string) (engineArgs, error) {
 }
 
 // nested are the keys whose values are objects of settings.
-var nested = []string{"engine", "dynamo", "engine.sglang", "engine.trtllm", "engine.timing_model", "engine.timing_model.config"}
+var nested = []string{
+	"engine", "dynamo", "engine.sglang", "engine.trtllm", "engine.timing_model", "engine.timing_model.config",
+}
 
 // flatten puts every setting under its dotted key.
 func (a engineArgs) flatten(prefix string, raw []byte) error {
@@ -68,7 +70,8 @@ func (a engineArgs) flatten(prefix string, raw []byte) error {
 	return nil
 }
 
-// apply sets in c what the arguments say and leaves the rest alone. The error joins every problem, unknown keys included.
+// apply sets in c what the arguments say and leaves the rest alone. The error joins every problem, unknown keys
+// included.
 func (a engineArgs) apply(c *config.Config) error {
 	d := &decoder{args: a}
 	d.engine(c)
@@ -93,11 +96,14 @@ func (a engineArgs) apply(c *config.Config) error {
 
 // ignored are keys that change nothing in an aggregated offline replay.
 var ignored = []string{
-	"startup_time", "gpu_memory_utilization", "mem_fraction_static", "free_gpu_memory_fraction", "cuda_graph_reserved_bytes",
-	"num_gpu_blocks_is_explicit", "engine.emit_kv_events", "engine.emit_kv_token_ids", "engine.kv_transfer_bytes_per_token",
+	"startup_time", "gpu_memory_utilization", "mem_fraction_static", "free_gpu_memory_fraction",
+	"cuda_graph_reserved_bytes",
+	"num_gpu_blocks_is_explicit", "engine.emit_kv_events", "engine.emit_kv_token_ids",
+	"engine.kv_transfer_bytes_per_token",
 	"engine.kv_bytes_per_token", "engine.kv_transfer_bandwidth", "engine.kv_transfer_timing_mode",
 	"engine.kv_cache_bytes_per_token", "dynamo.enable_local_indexer", "dynamo.bootstrap_port",
-	"dynamo.handoff_session_timeout_ms", "dynamo.zmq_kv_events_port", "dynamo.zmq_replay_port", "dynamo.router_queue_policy",
+	"dynamo.handoff_session_timeout_ms", "dynamo.zmq_kv_events_port", "dynamo.zmq_replay_port",
+	"dynamo.router_queue_policy",
 }
 
 // unsupported are keys of features that are not built.

@@ -62,7 +62,8 @@ func addReplayFlags(cmd *cobra.Command) *replayFlags {
 	fs.StringVar(&f.traceFormat, "trace-format", "mooncake", "format of TRACE (mooncake, mooncake-delta)")
 	fs.IntVar(&f.traceBlock, "trace-block-size", trace.DefaultBlock, "tokens of one hash id of the trace")
 	fs.IntVar(&f.concurrency, "replay-concurrency", 0, "closed loop: sessions under way at once; timestamps are ignored")
-	fs.Float64Var(&f.speedup, "arrival-speedup-ratio", 1, "divides arrival times and, in an open loop, delays between turns")
+	fs.Float64Var(&f.speedup, "arrival-speedup-ratio", 1,
+		"divides arrival times and, in an open loop, delays between turns")
 	fs.Var(&f.maxSim, "max-sim-time-seconds", "end before the first instant later than this")
 	fs.StringVar(&f.reportJSON, "report-json", "", "file for the summary as JSON")
 	fs.StringVar(&f.perRequest, "per-request-jsonl", "", "file for one JSON object per request")
@@ -74,7 +75,8 @@ func addReplayFlags(cmd *cobra.Command) *replayFlags {
 	fs.Var(&f.rate, "request-rate", "made-up load: Poisson arrivals per second")
 	fs.Var(&f.interval, "arrival-interval-ms", "made-up load: constant time between arrivals in ms")
 	fs.Uint64Var(&s.Seed, "arrival-seed", 42, "made-up load: seed of the Poisson arrivals")
-	fs.Float64Var(&s.SharedRatio, "shared-prefix-ratio", 0, "made-up load: share of prompt blocks that are a group's prefix")
+	fs.Float64Var(&s.SharedRatio, "shared-prefix-ratio", 0,
+		"made-up load: share of prompt blocks that are a group's prefix")
 	fs.IntVar(&s.Groups, "num-prefix-groups", 0, "made-up load: number of prefix groups")
 	fs.Float64Var(&s.Delay, "inter-turn-delay-ms", 0, "made-up load: think time between turns in ms")
 	f.later = []string{

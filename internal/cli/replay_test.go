@@ -59,7 +59,8 @@ func TestReplayWritesWhatItSaw(t *testing.T) {
 func TestReplayTwiceIsEqualToTheByte(t *testing.T) {
 	args := []string{
 		"replay", "--input-tokens", "200", "--output-tokens", "30", "--request-count", "50", "--request-rate", "40",
-		"--shared-prefix-ratio", "0.5", "--num-prefix-groups", "3", "--num-workers", "2", "--num-gpu-blocks", "60", "--per-request-jsonl",
+		"--shared-prefix-ratio", "0.5", "--num-prefix-groups", "3", "--num-workers", "2", "--num-gpu-blocks", "60",
+		"--per-request-jsonl",
 	}
 	var lines [2][]byte
 	for i := range lines {
@@ -79,7 +80,8 @@ func TestReplayTwiceIsEqualToTheByte(t *testing.T) {
 
 func TestReplayEngineArguments(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "args.json")
-	const fixed = `{"engine": {"timing_model": {"type": "fixed", "prefill_ms": 10, "decode_ms": 2}, "max_num_batched_tokens": null}}`
+	const fixed = `{"engine": {"max_num_batched_tokens": null,
+		"timing_model": {"type": "fixed", "prefill_ms": 10, "decode_ms": 2}}}`
 	if err := os.WriteFile(file, []byte(fixed), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,10 @@ func TestReplayEngineArguments(t *testing.T) {
 		{"from a file", "@" + file, `"first_token_ms": 10,`},
 		{"a ratio of 0 leaves durations alone", `{"engine": {"speedup_ratio": 0}}`, `"first_token_ms": 18.451798,`},
 		{"a speed-up", `{"engine": {"speedup_ratio": 2}, "dp_size": 1}`, `"first_token_ms": 9.225899,`},
-		{"keys without effect here", `{"engine": {"emit_kv_events": true}, "dynamo": {"bootstrap_port": null}}`, `18.451798,`},
+		{
+			"keys without effect here", `{"engine": {"emit_kv_events": true}, "dynamo": {"bootstrap_port": null}}`,
+			`18.451798,`,
+		},
 		{"rates as a list", `{"engine": {"aic_nextn": 2, "aic_nextn_accept_rates": "1, 1"}}`, `"first_token_ms": 24.198391,`},
 	} {
 		code, _, stderr, folder := traced(t, "", "--extra-engine-args", c.args, "--per-request-jsonl", "$DIR/r")
@@ -107,14 +112,26 @@ func TestReplayRefuses(t *testing.T) {
 	}{
 		{"a bad row", `{"timestamp": 0}`, nil, "t.jsonl:2: hash_ids: missing"},
 		{"a row without a stamp", `{"output_length": 1, "hash_ids": [1]}`, nil, "t.jsonl:2: timestamp: missing"},
-		{"an unknown key", "", []string{"--extra-engine-args", `{"engine": {"blok_size": 4}}`}, "engine.blok_size: unknown key"},
+		{
+			"an unknown key", "",
+			[]string{"--extra-engine-args", `{"engine": {"blok_size": 4}}`},
+			"engine.blok_size: unknown key",
+		},
 		{"an engine key at the top", "", []string{"--extra-engine-args", `{"block_size": 4}`}, "block_size: unknown key"},
 		{"no JSON", "", []string{"--extra-engine-args", `{"engine"`}, "extra_engine_args: line 1"},
 		{"no object", "", []string{"--extra-engine-args", `[]`}, "must be a JSON object"},
 		{"no file", "", []string{"--extra-engine-args", "@/nowhere"}, "/nowhere"},
 		{"a text for a number", "", []string{"--extra-engine-args", `{"engine": {"block_size": "4"}}`}, "engine.block_size"},
-		{"null for the pool", "", []string{"--extra-engine-args", `{"engine": {"num_gpu_blocks": 0}}`}, "engine.num_gpu_blocks"},
-		{"another backend", "", []string{"--extra-engine-args", `{"engine": {"backend": "tgi"}}`}, "vllm or sglang or trtllm"},
+		{
+			"null for the pool", "",
+			[]string{"--extra-engine-args", `{"engine": {"num_gpu_blocks": 0}}`},
+			"engine.num_gpu_blocks",
+		},
+		{
+			"another backend", "",
+			[]string{"--extra-engine-args", `{"engine": {"backend": "tgi"}}`},
+			"vllm or sglang or trtllm",
+		},
 		{"offload", "", []string{"--extra-engine-args", `{"engine": {"g3_offload": {}}}`}, "g3_offload: not supported yet"},
 		{"a KV router", "", []string{"--router-mode", "kv_router"}, `router_mode "kv_router"`},
 		{"another format", "", []string{"--trace-format", "weka"}, `trace_format "weka"`},
@@ -137,7 +154,10 @@ func TestReplayRefuses(t *testing.T) {
 	}{
 		{"nothing", "", "a trace file, or"},
 		{"no such file", "/nowhere.jsonl", "/nowhere.jsonl"},
-		{"two rates", "--input-tokens 1 --output-tokens 1 --request-count 1 --request-rate 1 --arrival-interval-ms 1", "exactly one"},
+		{
+			"two rates", "--input-tokens 1 --output-tokens 1 --request-count 1 --request-rate 1 --arrival-interval-ms 1",
+			"exactly one",
+		},
 		{"no rate", "--input-tokens 1 --output-tokens 1 --request-count 1", "exactly one"},
 		{"a rate of 0", "--input-tokens 1 --output-tokens 1 --request-count 1 --request-rate 0", "request_rate 0"},
 		{"no output", "--input-tokens 1 --request-count 1 --request-rate 1", "output_tokens 0"},

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// sortRows orders rows as the reference's tool does: its requests have no stable name, so by what they are, then by what
-// happened to them.
+// sortRows orders rows as the reference's tool does: its requests have no stable name, so by what they are, then by
+// what happened to them.
 func sortRows(rows []map[string]any) {
 	text := func(v any) string { s, _ := v.(string); return s }
 	number := func(v any) float64 {

@@ -25,8 +25,8 @@ import (
 // timeTolerance is how far a time may lie from the reference's, in ms: it adds floats, we add whole nanoseconds.
 const timeTolerance = 1e-6
 
-// scenario is one golden. They come from the reference simulator, ai-dynamo-runtime 1.6.1, through tools/reference of the
-// shared material; testdata/goldens.zip holds goldens/{replay,replay-random,reference-gives-up} of it, without the
+// scenario is one golden. They come from the reference simulator, ai-dynamo-runtime 1.6.1, through tools/reference of
+// the shared material; testdata/goldens.zip holds goldens/{replay,replay-random,reference-gives-up} of it, without the
 // scenarios that need routers, handoff or other trace formats.
 type scenario struct {
 	Name      string
@@ -146,8 +146,8 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// TestNothingWaitsForEver replays the loads on which the reference hangs or aborts: here every request ends, and one that
-// does not complete says which setting to change.
+// TestNothingWaitsForEver replays the loads on which the reference hangs or aborts: here every request ends, and one
+// that does not complete says which setting to change.
 func TestNothingWaitsForEver(t *testing.T) {
 	goldens(t, "reference-gives-up", func(t *testing.T, s *scenario) {
 		result := s.run(t)
@@ -236,8 +236,10 @@ type launch struct {
 
 func (a *args) synthetic(block int) workload.Synthetic {
 	return workload.Synthetic{
-		Prompt: a.InputTokens, Output: a.OutputTokens, Sessions: a.RequestCount, Turns: max(1, a.TurnsPerSession), Block: block,
-		Rate: a.RequestRate, Interval: a.ArrivalInterval, Seed: 42, SharedRatio: a.SharedPrefixRatio, Groups: a.NumPrefixGroups,
+		Prompt: a.InputTokens, Output: a.OutputTokens, Sessions: a.RequestCount,
+		Turns: max(1, a.TurnsPerSession), Block: block,
+		Rate: a.RequestRate, Interval: a.ArrivalInterval, Seed: 42,
+		SharedRatio: a.SharedPrefixRatio, Groups: a.NumPrefixGroups,
 		Delay: a.InterTurnDelay,
 	}
 }

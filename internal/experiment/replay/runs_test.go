@@ -38,7 +38,9 @@ func prompts(rng *rand.Rand, n int) *workload.Load {
 		turns := 1 + rng.IntN(3)
 		l.Sessions = append(l.Sessions, workload.Session{Start: at, First: int32(len(l.Turns)), Count: int32(turns)})
 		for range turns {
-			l.Turns = append(l.Turns, workload.Turn{Prompt: tokens, Output: rng.IntN(120), Content: &prompt, Delay: float64(rng.IntN(50))})
+			l.Turns = append(l.Turns, workload.Turn{
+				Prompt: tokens, Output: rng.IntN(120), Content: &prompt, Delay: float64(rng.IntN(50)),
+			})
 		}
 	}
 	return l
@@ -76,8 +78,8 @@ func (n noted) Ended(p *engine.Pass) {
 	n.Sink.Ended(p)
 }
 
-// TestRunsChangeNothing replays random loads pass by pass and in runs, and holds the statistics of both against gaps taken
-// one by one.
+// TestRunsChangeNothing replays random loads pass by pass and in runs, and holds the statistics of both against gaps
+// taken one by one.
 func TestRunsChangeNothing(t *testing.T) {
 	model, err := timing.New(timing.Polynomial{}, 1, 1)
 	if err != nil {

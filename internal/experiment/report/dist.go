@@ -11,8 +11,8 @@ type Dist struct {
 	Mean, Min, Max, Median, P75, P90, P95, P99, Std float64
 }
 
-// Exact describes samples exactly, which it sorts: population deviation, nearest rank, halves up, no interpolation (spec
-// simulation-harness §2.4). O(n log n).
+// Exact describes samples exactly, which it sorts: population deviation, nearest rank, halves up, no interpolation
+// (spec simulation-harness §2.4). O(n log n).
 func Exact(samples []float64) Dist {
 	n := len(samples)
 	if n == 0 {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Gaps gathers the gaps between adjacent tokens, in whole nanoseconds, each with a weight. It keeps one cell for every range
-// of gaps that falls into the same bin of both sketches, so adding costs a few additions and one division, and memory does
-// not grow with the number of gaps. Build it with [NewGaps].
+// Gaps gathers the gaps between adjacent tokens, in whole nanoseconds, each with a weight. It keeps one cell for every
+// range of gaps that falls into the same bin of both sketches, so adding costs a few additions and one division, and
+// memory does not grow with the number of gaps. Build it with [NewGaps].
 //
-// The reference folds gaps into running moments one by one. Here each cell keeps exact integer moments about its lower end,
-// so the result does not depend on the order and loses no digits.
+// The reference folds gaps into running moments one by one. Here each cell keeps exact integer moments about its lower
+// end, so the result does not depend on the order and loses no digits.
 type Gaps struct {
 	math  sketchMath
 	cells []*cell // ascending, disjoint
@@ -59,9 +59,10 @@ func (c *cell) add(ns, n int64) {
 	c.min, c.max = min(c.min, ns), max(c.max, ns)
 }
 
-// AddRow counts the gaps between neighbours of a row of instants, the first being that from prev to ends[0]. The weight of
-// gap i is weight plus the sum of change[:i+1]; none is counted that weighs nothing. It returns the last instant and weight,
-// so that a row can be given in parts. It does what Add would, with less to carry about: O(1) per gap.
+// AddRow counts the gaps between neighbours of a row of instants, the first being that from prev to ends[0]. The
+// weight of gap i is weight plus the sum of change[:i+1]; none is counted that weighs nothing. It returns the last
+// instant and weight, so that a row can be given in parts. It does what Add would, with less to carry about: O(1) per
+// gap.
 func AddRow[T ~int64](g *Gaps, prev T, weight int64, ends []T, change []int32) (T, int64) {
 	change = change[:len(ends)]
 	c := *g.last
@@ -108,8 +109,8 @@ func (g *Gaps) find(ns int64) *cell {
 	return c
 }
 
-// newCell finds the range around ns in which both keys stay. The bins' bounds give it up to rounding; the last steps are
-// taken with the keys themselves.
+// newCell finds the range around ns in which both keys stay. The bins' bounds give it up to rounding; the last steps
+// are taken with the keys themselves.
 func (g *Gaps) newCell(ns int64) *cell {
 	gap, rate := g.keys(ns)
 	same := func(x int64) bool {

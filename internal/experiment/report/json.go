@@ -34,8 +34,8 @@ func SortByArrival(records []Record) {
 	})
 }
 
-// WriteJSONL writes one object per record and line, in the order given, under the reference's keys (spec simulation-harness
-// §12.2). Requests have no UUID here: uuid is their id in this run.
+// WriteJSONL writes one object per record and line, in the order given, under the reference's keys (spec
+// simulation-harness §12.2). Requests have no UUID here: uuid is their id in this run.
 func WriteJSONL(w io.Writer, records []Record) error {
 	var buf []byte
 	for i := range records {

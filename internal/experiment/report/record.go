@@ -15,7 +15,8 @@ type Record struct {
 	// FirstAdmit is the start of the pass that admitted it first; the tokens are stamped with the ends of theirs; Terminal
 	// is the end, whatever it was.
 	FirstAdmit, FirstToken, SecondToken, LastToken, Terminal float64
-	// Status is "completed", "rejected", "failed" or "canceled". Why says more about the second and third; empty otherwise.
+	// Status is "completed", "rejected", "failed" or "canceled". Why says more about the second and third; empty
+	// otherwise.
 	Status, Why string
 	// Input is the prompt, Requested the output asked for, Output what was given, in tokens.
 	Input, Requested, Output int
@@ -37,8 +38,8 @@ type Admission struct {
 // None is a time that there is not.
 func None() float64 { return math.NaN() }
 
-// Counts reports whether the request belongs to the population of all latency and token figures: admitted at least once and
-// completed (spec simulation-harness §2.4).
+// Counts reports whether the request belongs to the population of all latency and token figures: admitted at least
+// once and completed (spec simulation-harness §2.4).
 func (r *Record) Counts() bool { return r.Status == "completed" && r.Admissions > 0 }
 
 // TTFT returns the time to first token in ms, not below 0; ok is false without tokens.

@@ -146,7 +146,8 @@ func TestCellsAreExact(t *testing.T) {
 
 func record() Record {
 	return Record{
-		ID: 4, Session: "s\"1", Turn: 2, Named: true, Arrival: 1.5, FirstAdmit: 2, FirstToken: 10, SecondToken: 12, LastToken: 16.25,
+		ID: 4, Session: "s\"1", Turn: 2, Named: true, Arrival: 1.5, FirstAdmit: 2, FirstToken: 10,
+		SecondToken: 12, LastToken: 16.25,
 		Terminal: 16.25, Status: "completed", Input: 100, Requested: 9, Output: 4, FirstReused: 16, Reused: 32, Admissions: 2,
 		Again: []Admission{{At: 13, Reused: 32}}, Worker: 1, Rank: 0, Scheduler: 2,
 	}
@@ -154,7 +155,8 @@ func record() Record {
 
 func TestJSONLines(t *testing.T) {
 	refused := Record{
-		Arrival: 3, FirstAdmit: None(), FirstToken: None(), SecondToken: None(), LastToken: None(), Terminal: 3, Status: "rejected",
+		Arrival: 3, FirstAdmit: None(), FirstToken: None(), SecondToken: None(), LastToken: None(),
+		Terminal: 3, Status: "rejected",
 		Why: "num_gpu_blocks 4: 7 blocks needed", Input: 400, Requested: 3, Worker: -1, Rank: -1, Scheduler: -1,
 	}
 	var buf bytes.Buffer
@@ -166,8 +168,10 @@ func TestJSONLines(t *testing.T) {
 		t.Fatalf("%d lines", len(lines))
 	}
 	for _, part := range []string{
-		`{"session_id": "s\"1", "turn_index": 2, "uuid": "4", "arrival_time_ms": 1.5,`, `"ttft_ms": 8.5, "ttst_ms": 2, "e2e_latency_ms": 14.75, `,
-		`"itl_ms": 2.0833333333333335, "input_length": 100, "requested_output_length": 9, "output_length": 4,`, `"reused_input_tokens": 32,`,
+		`{"session_id": "s\"1", "turn_index": 2, "uuid": "4", "arrival_time_ms": 1.5,`,
+		`"ttft_ms": 8.5, "ttst_ms": 2, "e2e_latency_ms": 14.75, `,
+		`"itl_ms": 2.0833333333333335, "input_length": 100, "requested_output_length": 9, "output_length": 4,`,
+		`"reused_input_tokens": 32,`,
 		`"decode_worker_idx": 2,`, `{"admission_ordinal": 1, "pool_admission_ordinal": 1, "pool": "agg", "at_ms": 13, `,
 		`"admission_count": 2, "readmission_count": 1}`,
 	} {
@@ -176,8 +180,12 @@ func TestJSONLines(t *testing.T) {
 		}
 	}
 	for _, part := range []string{
-		`{"session_id": null, "turn_index": null,`, `"first_admit_ms": null,`, `"terminal_status": "rejected", "terminal_reason": "num_gpu_blocks 4: `,
-		`"first_token_ms": null, "last_token_ms": null, "ttft_ms": null,`, `"decode_worker_idx": null,`, `"routing_history": [], "admission_history": [], `,
+		`{"session_id": null, "turn_index": null,`,
+		`"first_admit_ms": null,`,
+		`"terminal_status": "rejected", "terminal_reason": "num_gpu_blocks 4: `,
+		`"first_token_ms": null, "last_token_ms": null, "ttft_ms": null,`,
+		`"decode_worker_idx": null,`,
+		`"routing_history": [], "admission_history": [], `,
 	} {
 		if !strings.Contains(lines[1], part) {
 			t.Errorf("%s\nlacks %s", lines[1], part)
@@ -209,10 +217,12 @@ func TestSummaryCountsOnlyWhatCompleted(t *testing.T) {
 		}
 	}
 	var table, object bytes.Buffer
-	if err := s.WriteTable(&table); err != nil || !strings.HasPrefix(table.String(), "3 requests, 1 completed, 0.016 s simulated") {
+	const head = "3 requests, 1 completed, 0.016 s simulated"
+	if err := s.WriteTable(&table); err != nil || !strings.HasPrefix(table.String(), head) {
 		t.Errorf("table %q, %v", table.String(), err)
 	}
-	if err := s.WriteJSON(&object); err != nil || !strings.HasPrefix(object.String(), "{\n \"summary\": {\n  \"kv_eviction_policy\": \"lru\",") {
+	const open = "{\n \"summary\": {\n  \"kv_eviction_policy\": \"lru\","
+	if err := s.WriteJSON(&object); err != nil || !strings.HasPrefix(object.String(), open) {
 		t.Errorf("object %q, %v", object.String(), err)
 	}
 }

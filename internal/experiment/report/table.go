@@ -17,7 +17,8 @@ func (s *Summary) WriteTable(w io.Writer) error {
 	buf = fmt.Appendf(buf, "%-24s %12.1f tok/s %14d tokens\n", "output", float64(s.Output)/seconds, s.Output)
 	buf = fmt.Appendf(buf, "%-24s %12.2f %%\n", "prompt tokens reused", 100*s.FirstReuse)
 	buf = fmt.Appendf(buf, "%-24s %12.4f h\n\n", "GPU time", s.WorkerMS/1000*float64(s.GPUs)/3600)
-	buf = fmt.Appendf(buf, "%-24s %10s %10s %10s %10s %10s %10s %10s\n", "", "mean", "std", "min", "median", "p90", "p99", "max")
+	buf = fmt.Appendf(buf, "%-24s %10s %10s %10s %10s %10s %10s %10s\n",
+		"", "mean", "std", "min", "median", "p90", "p99", "max")
 	for _, row := range []struct {
 		name string
 		d    Dist

@@ -12,9 +12,9 @@ import (
 // hashSeed is the seed of every block hash (spec engine-core §5.1).
 const hashSeed = 1337
 
-// Table turns prompts given as block ids into block hashes without spelling them out: the tokens of a prompt are, for each
-// id, that id repeated block times, the last block cut at the prompt's length (spec simulation-harness §3.1). It remembers
-// the hash of every block that lies within one id, so each is computed once. Not safe for concurrent use.
+// Table turns prompts given as block ids into block hashes without spelling them out: the tokens of a prompt are, for
+// each id, that id repeated block times, the last block cut at the prompt's length (spec simulation-harness §3.1). It
+// remembers the hash of every block that lies within one id, so each is computed once. Not safe for concurrent use.
 type Table struct {
 	block int
 	// named: blocks within one id get a name instead of their hash.
@@ -30,9 +30,9 @@ type Table struct {
 // NewTable returns a table for ids that stand for block tokens each, block at least 1.
 func NewTable(block int) *Table { return &Table{block: block} }
 
-// NewNamedTable returns a table whose hashes are as good as any inside a run, since equal blocks have equal ones, but are not
-// those of spec engine-core §5.1: a block within one id is named after it in O(1), without hashing kilobytes. Use it where
-// nobody outside sees a hash.
+// NewNamedTable returns a table whose hashes are as good as any inside a run, since equal blocks have equal ones, but
+// are not those of spec engine-core §5.1: a block within one id is named after it in O(1), without hashing kilobytes.
+// Use it where nobody outside sees a hash.
 func NewNamedTable(block int) *Table { return &Table{block: block, named: true} }
 
 // Prompt is the content of one request: prompt tokens by block id, output that nobody can ask for again.
@@ -49,8 +49,8 @@ func (t *Table) Prompt(ids []uint32, tokens int) Prompt {
 
 var _ kv.BulkContent = (*Prompt)(nil)
 
-// Local implements kv.Content. A block that is not all prompt has an identity of its own. O(1) amortised for a block within
-// one id, O(size) otherwise.
+// Local implements kv.Content. A block that is not all prompt has an identity of its own. O(1) amortised for a block
+// within one id, O(size) otherwise.
 func (p *Prompt) Local(i, size int) (kv.LocalHash, bool) {
 	from := i * size
 	to := from + size

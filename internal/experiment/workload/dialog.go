@@ -25,8 +25,8 @@ func (p *part) token(i int) uint32 {
 	return p.first + uint32(i)
 }
 
-// dialog is the content of one turn of a conversation that grows: everything said before, the new input, the planned output.
-// Unlike that of a [Prompt], its output can be asked for again. It never changes.
+// dialog is the content of one turn of a conversation that grows: everything said before, the new input, the planned
+// output. Unlike that of a [Prompt], its output can be asked for again. It never changes.
 type dialog struct {
 	table *Table
 	parts []part
@@ -36,11 +36,12 @@ type dialog struct {
 
 var _ kv.TokenSource = (*dialog)(nil)
 
-// speaker numbers generated tokens, so that no two are equal. The reference draws them at random, which amounts to the same.
+// speaker numbers generated tokens, so that no two are equal. The reference draws them at random, which amounts to the
+// same.
 type speaker struct{ said uint32 }
 
-// next returns the content of the turn after d, of whose planned output only emitted tokens came out; d is nil for the first
-// turn.
+// next returns the content of the turn after d, of whose planned output only emitted tokens came out; d is nil for the
+// first turn.
 func (d *dialog) next(s *speaker, emitted int, input *Prompt, output int) *dialog {
 	out := &dialog{table: input.table}
 	if d != nil {
@@ -49,7 +50,8 @@ func (d *dialog) next(s *speaker, emitted int, input *Prompt, output int) *dialo
 		out.parts[last].tokens = min(emitted, out.parts[last].tokens)
 		out.prompt = d.prompt + out.parts[last].tokens
 	}
-	out.parts = append(out.parts, part{prompt: input, tokens: input.tokens}, part{first: firstOutput + s.said, tokens: output})
+	out.parts = append(out.parts,
+		part{prompt: input, tokens: input.tokens}, part{first: firstOutput + s.said, tokens: output})
 	out.prompt += input.tokens
 	s.said += uint32(output)
 	return out

@@ -97,7 +97,8 @@ func (f *Feed) sort() error {
 	for i := range sessions {
 		s := &sessions[i]
 		if math.IsNaN(s.Start) {
-			return &Error{Source: f.load.Source, Line: s.Line, Field: "timestamp", Problem: "missing on the first row of a session"}
+			const problem = "missing on the first row of a session"
+			return &Error{Source: f.load.Source, Line: s.Line, Field: "timestamp", Problem: problem}
 		}
 		least = min(least, s.Start)
 	}
@@ -155,8 +156,8 @@ func (f *Feed) Take() engine.Input {
 	return engine.Submit{Request: f.build(a)}
 }
 
-// build makes the request. Ids order the arrivals of one instant: by start, then file, in an open loop of single turns, by
-// session, then turn, otherwise (spec simulation-harness §4.2).
+// build makes the request. Ids order the arrivals of one instant: by start, then file, in an open loop of single
+// turns, by session, then turn, otherwise (spec simulation-harness §4.2).
 func (f *Feed) build(a armed) *engine.Request {
 	turn := f.load.Turn(a.session, a.turn)
 	if len(f.slab) == 0 {
@@ -191,9 +192,9 @@ func (f *Feed) grow(r *engine.Request, a armed) {
 	r.PromptTokens, r.Content = d.prompt, d
 }
 
-// Ended tells the feed that a turn ended at at, ms being the same unrounded, with emitted tokens. The next turn of the session
-// follows after its delay unless this one was cancelled or failed; when a session is over, a closed loop starts the next at
-// once.
+// Ended tells the feed that a turn ended at at, ms being the same unrounded, with emitted tokens. The next turn of the
+// session follows after its delay unless this one was cancelled or failed; when a session is over, a closed loop
+// starts the next at once.
 func (f *Feed) Ended(session, turn int32, at engine.Time, ms float64, end engine.End, emitted int) {
 	s := &f.load.Sessions[session]
 	if f.load.Grows {

@@ -104,17 +104,35 @@ func TestFeed(t *testing.T) {
 		ends     map[int]engine.End
 		want     string
 	}{
-		{"by time, ties by file, the first at 0", []string{"30:1", "10:2", "30:3", "-10:4"}, Arrivals{}, nil, "0:4 20:2 40:1 40:3"},
+		{
+			"by time, ties by file, the first at 0",
+			[]string{"30:1", "10:2", "30:3", "-10:4"},
+			Arrivals{},
+			nil,
+			"0:4 20:2 40:1 40:3",
+		},
 		{"the speed-up divides starts and delays", []string{"0:1 2+100", "30:3"}, Arrivals{Speedup: 2}, nil, "0:1 15:3 60:2"},
 		{"the next turn follows at once without a delay", []string{"0:1 2"}, Arrivals{}, nil, "0:1 10:2"},
-		{"a closed loop counts sessions and ignores times", []string{"900:1", "5:2", "7:3"}, Arrivals{Concurrency: 2}, nil, "0:1 0:2 10:3"},
+		{
+			"a closed loop counts sessions and ignores times",
+			[]string{"900:1", "5:2", "7:3"},
+			Arrivals{Concurrency: 2},
+			nil,
+			"0:1 0:2 10:3",
+		},
 		{
 			"a session keeps its slot while it thinks, undivided",
 			[]string{":1 2+100", ":3"},
 			Arrivals{Concurrency: 1, Speedup: 2},
 			nil, "0:1 110:2 120:3",
 		},
-		{"a failed turn ends its session", []string{"0:1 2", "1:3"}, Arrivals{}, map[int]engine.End{1: engine.Failed}, "0:1 1:3"},
+		{
+			"a failed turn ends its session",
+			[]string{"0:1 2", "1:3"},
+			Arrivals{},
+			map[int]engine.End{1: engine.Failed},
+			"0:1 1:3",
+		},
 		{"a rejected one does not", []string{"0:1 2+5"}, Arrivals{}, map[int]engine.End{1: engine.Rejected}, "0:1 15:2"},
 		{
 			"a failed session gives its slot away",
@@ -131,7 +149,8 @@ func TestFeed(t *testing.T) {
 }
 
 func TestFeedRefuses(t *testing.T) {
-	if _, err := NewFeed(sessions(t, "5:1", ":2"), Arrivals{}, nil); err == nil || err.Error() != "test:2: timestamp: missing on the first row of a session" {
+	const want = "test:2: timestamp: missing on the first row of a session"
+	if _, err := NewFeed(sessions(t, "5:1", ":2"), Arrivals{}, nil); err == nil || err.Error() != want {
 		t.Errorf("a session without a start in an open loop: %v", err)
 	}
 	for _, a := range []Arrivals{{Concurrency: -1}, {Speedup: -1}, {Speedup: math.NaN()}, {Speedup: math.Inf(1)}} {
@@ -158,7 +177,9 @@ func TestSyntheticArrivals(t *testing.T) {
 }
 
 func TestSyntheticPrompts(t *testing.T) {
-	load, err := Synthetic{Prompt: 10, Output: 1, Sessions: 4, Turns: 2, Block: 4, Interval: 5, SharedRatio: 0.5, Groups: 1, Delay: 3}.Load()
+	load, err := Synthetic{
+		Prompt: 10, Output: 1, Sessions: 4, Turns: 2, Block: 4, Interval: 5, SharedRatio: 0.5, Groups: 1, Delay: 3,
+	}.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +207,8 @@ func TestSyntheticPrompts(t *testing.T) {
 func TestSyntheticRefusesEveryProblem(t *testing.T) {
 	_, err := Synthetic{Rate: 1, Interval: 1, SharedRatio: 2, Groups: -1, Delay: -1}.Load()
 	for _, field := range []string{
-		"input_tokens", "output_tokens", "request_count", "turns_per_session", "block_size", "request_rate", "shared_prefix_ratio",
+		"input_tokens", "output_tokens", "request_count", "turns_per_session", "block_size", "request_rate",
+		"shared_prefix_ratio",
 		"num_prefix_groups", "inter_turn_delay_ms",
 	} {
 		if err == nil || !strings.Contains(err.Error(), field) {

@@ -69,8 +69,9 @@ func (e *Error) Error() string {
 	return out + ": " + e.Problem
 }
 
-// Instant converts milliseconds to the timeline of whole nanoseconds. What lies on the grid, up to the error of the float,
-// stays there; anything else is rounded up, since an arrival a fraction of a nanosecond after a pass end has missed it.
+// Instant converts milliseconds to the timeline of whole nanoseconds. What lies on the grid, up to the error of the
+// float, stays there; anything else is rounded up, since an arrival a fraction of a nanosecond after a pass end has
+// missed it.
 func Instant(ms float64) engine.Time {
 	ns := ms * 1e6
 	near := math.Round(ns)

@@ -30,8 +30,9 @@ func (a double) over(b double) double {
 	return sum(q, q2).plus(double{r.hi / b.hi, 0})
 }
 
-// ln returns the natural logarithm of x > 0, correctly rounded but for about one case in 10^14. The standard library's is
-// one unit off now and then; the C library that the reference uses rounds correctly in all but one case in a thousand.
+// ln returns the natural logarithm of x > 0, correctly rounded but for about one case in 10^14. The standard library's
+// is one unit off now and then; the C library that the reference uses rounds correctly in all but one case in a
+// thousand.
 //
 // x = 2^k·m, ln m = 2·atanh((m−1)/(m+1)) as a series.
 func ln(x float64) float64 {

@@ -11,8 +11,8 @@ import (
 
 // Synthetic describes a load that is made up (spec simulation-harness §2.2).
 type Synthetic struct {
-	// Prompt and Output are the lengths of every request in tokens, Sessions the number of sessions, Turns that of requests
-	// in each; all at least 1.
+	// Prompt and Output are the lengths of every request in tokens, Sessions the number of sessions, Turns that of
+	// requests in each; all at least 1.
 	Prompt, Output, Sessions, Turns int
 	// Block is the block size at which prompts share: the engine's own.
 	Block int
@@ -70,7 +70,8 @@ func (s Synthetic) Validate() []error {
 	return errs
 }
 
-// Load makes the sessions: bit-identical to the reference's arrivals and prefix groups. It costs memory for every block id.
+// Load makes the sessions: bit-identical to the reference's arrivals and prefix groups. It costs memory for every
+// block id.
 func (s Synthetic) Load() (*Load, error) {
 	if errs := s.Validate(); len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -7,12 +7,13 @@ import (
 	"fakellm/internal/experiment/report"
 )
 
-// lane follows the passes of one rank in which tokens came out. Most gaps are those between neighbouring passes, shared by
-// everybody who decodes: a request only notes from which pass to which it got a token in every one, and when it completes
-// that stretch raises the weight of its gaps by one, as a difference. A gap enters the statistics, once with its weight, when
-// no open request can change that any more.
+// lane follows the passes of one rank in which tokens came out. Most gaps are those between neighbouring passes,
+// shared by everybody who decodes: a request only notes from which pass to which it got a token in every one, and when
+// it completes that stretch raises the weight of its gaps by one, as a difference. A gap enters the statistics, once
+// with its weight, when no open request can change that any more.
 type lane struct {
-	// ends holds the ends of passes base, base+1, …; diff, one longer, the change of weight from the gap before pass base+i on.
+	// ends holds the ends of passes base, base+1, …; diff, one longer, the change of weight from the gap before pass
+	// base+i on.
 	ends []engine.Time
 	diff []int32
 	base int
@@ -148,8 +149,8 @@ func (l *lane) add(s stretch) {
 	l.diff[s.last+1-l.base]--
 }
 
-// flush hands over the gaps that no open request can weigh any more, when there are many or with all, which ends the lane.
-// O(1) amortised per pass.
+// flush hands over the gaps that no open request can weigh any more, when there are many or with all, which ends the
+// lane. O(1) amortised per pass.
 func (l *lane) flush(gaps *report.Gaps, all bool) {
 	if len(l.ends) == 0 || !all && len(l.ends) < max(l.limit, laneLimit) {
 		return

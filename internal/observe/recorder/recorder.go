@@ -17,8 +17,8 @@ type Config struct {
 	Ended func(e *Entry, at engine.Time, end engine.End)
 }
 
-// Recorder is a sink that keeps the records of the requests that have ended, in the order of their ends. Requests it is to
-// follow carry the *Entry of [Recorder.Follow] as their Owner; it ignores all others.
+// Recorder is a sink that keeps the records of the requests that have ended, in the order of their ends. Requests it
+// is to follow carry the *Entry of [Recorder.Follow] as their Owner; it ignores all others.
 type Recorder struct {
 	cfg     Config
 	records []report.Record
@@ -39,8 +39,8 @@ type Entry struct {
 	track                   track
 }
 
-// phase is how far the timeline of a worker runs behind the instants told: a worker that was idle starts at its arrival,
-// which the machine rounds up to a whole nanosecond, and keeps that distance while it has work.
+// phase is how far the timeline of a worker runs behind the instants told: a worker that was idle starts at its
+// arrival, which the machine rounds up to a whole nanosecond, and keeps that distance while it has work.
 type phase struct {
 	behind     float64 // ms, in [0, 1e-6)
 	start, end engine.Time

@@ -1,7 +1,7 @@
 package trace
 
-// interner renumbers 64-bit ids 0, 1, 2, … in order of first appearance. Ids that are themselves small and dense, as most
-// traces have them, cost one array access; others a map.
+// interner renumbers 64-bit ids 0, 1, 2, … in order of first appearance. Ids that are themselves small and dense, as
+// most traces have them, cost one array access; others a map.
 type interner struct {
 	dense  []uint32 // by id: number+1, 0 for unseen
 	sparse map[uint64]uint32

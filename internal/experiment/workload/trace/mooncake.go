@@ -26,15 +26,16 @@ type Options struct {
 const DefaultBlock = 512
 
 // Mooncake reads one JSON object per line: timestamp (or created_time, ms), input_length (input_tokens), output_length
-// (output_tokens), hash_ids, output_token_ids, session_id, delay (delay_ms). Rows with equal session_id are turns in file
-// order, each with its full prompt. Blank lines are skipped, other keys ignored (spec simulation-harness §3.1, §3.2).
-// Memory grows with the number of ids, 4 bytes each. Errors are *workload.Error.
+// (output_tokens), hash_ids, output_token_ids, session_id, delay (delay_ms). Rows with equal session_id are turns in
+// file order, each with its full prompt. Blank lines are skipped, other keys ignored (spec simulation-harness §3.1,
+// §3.2). Memory grows with the number of ids, 4 bytes each. Errors are *workload.Error.
 func Mooncake(r io.Reader, opt Options) (*workload.Load, error) {
 	if opt.Block == 0 {
 		opt.Block = DefaultBlock
 	}
 	if opt.Block < 0 {
-		return nil, &workload.Error{Source: opt.Name, Field: "trace_block_size", Problem: fmt.Sprintf("%d: must be at least 1", opt.Block)}
+		problem := fmt.Sprintf("%d: must be at least 1", opt.Block)
+		return nil, &workload.Error{Source: opt.Name, Field: "trace_block_size", Problem: problem}
 	}
 	table := workload.NewNamedTable
 	if opt.Hashes {
@@ -164,7 +165,8 @@ func (m *mooncake) turn(r *row) (workload.Turn, error) {
 	case r.input == 0:
 		return none, &fieldError{"input_length", errors.New("0: must be at least 1")}
 	case r.input > uint64(room):
-		return none, &fieldError{"input_length", fmt.Errorf("%d: %d hash_ids of %d tokens hold only %d", r.input, len(r.hashes), m.opt.Block, room)}
+		return none, &fieldError{"input_length", fmt.Errorf("%d: %d hash_ids of %d tokens hold only %d",
+			r.input, len(r.hashes), m.opt.Block, room)}
 	case r.output > math.MaxInt32:
 		return none, &fieldError{"output_length", fmt.Errorf("%d: must be below 2^31", r.output)}
 	case r.seen&hasTokens != 0 && r.tokens != r.output:

@@ -145,8 +145,8 @@ func (r *row) readHashes(s *scanner) error {
 	})
 }
 
-// plainList appends the numbers of the list that begins at pos, if it is not empty and holds nothing but numbers of at most 18
-// digits without leading zeros, commas and single blanks, and returns where it ends.
+// plainList appends the numbers of the list that begins at pos, if it is not empty and holds nothing but numbers of at
+// most 18 digits without leading zeros, commas and single blanks, and returns where it ends.
 func plainList(buf []byte, pos int, ids []uint64) ([]uint64, int, bool) {
 	if pos < len(buf) && buf[pos] == ' ' {
 		pos++

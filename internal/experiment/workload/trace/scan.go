@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// scanner walks one JSON text without building values: the readers know which keys they want. Its errors carry no place;
-// readers add line and field.
+// scanner walks one JSON text without building values: the readers know which keys they want. Its errors carry no
+// place; readers add line and field.
 type scanner struct {
 	buf []byte
 	pos int
