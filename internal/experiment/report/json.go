@@ -143,7 +143,8 @@ func (r *Record) appendHistory(l *line) {
 	l.key("routing_history")
 	l.buf = append(l.buf, '[')
 	if r.Worker >= 0 {
-		route := &line{buf: append(l.buf, '{')}
+		l.buf = append(l.buf, '{')
+		route := &line{buf: l.buf}
 		route.text("pool", "agg", true)
 		route.text("outcome", "immediate", true)
 		route.ms("queue_entered_at_ms", r.Arrival, true)
@@ -163,7 +164,8 @@ func (r *Record) appendHistory(l *line) {
 			a = r.Again[i-1]
 			l.buf = append(l.buf, ", "...)
 		}
-		entry := &line{buf: append(l.buf, '{')}
+		l.buf = append(l.buf, '{')
+		entry := &line{buf: l.buf}
 		entry.num("admission_ordinal", i)
 		entry.num("pool_admission_ordinal", i)
 		entry.text("pool", "agg", true)

@@ -5,7 +5,8 @@ package workload
 func (a armed) before(b armed) bool { return a.at < b.at || a.at == b.at && a.session < b.session }
 
 func (f *Feed) pushTurn(a armed) {
-	h := append(f.turns, a)
+	f.turns = append(f.turns, a)
+	h := f.turns
 	for i := len(h) - 1; i > 0; {
 		parent := (i - 1) / 2
 		if !h[i].before(h[parent]) {
@@ -14,7 +15,6 @@ func (f *Feed) pushTurn(a armed) {
 		h[i], h[parent] = h[parent], h[i]
 		i = parent
 	}
-	f.turns = h
 }
 
 func (f *Feed) popTurn() {

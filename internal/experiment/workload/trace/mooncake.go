@@ -69,8 +69,7 @@ func (e *fieldError) Unwrap() error { return e.err }
 
 func place(err error, name string, line int) error {
 	out := &workload.Error{Source: name, Line: line, Problem: err.Error()}
-	var f *fieldError
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fieldError](err); ok {
 		out.Field, out.Problem = f.field, f.err.Error()
 	}
 	return out
