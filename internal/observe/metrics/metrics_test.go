@@ -17,7 +17,7 @@ const second = engine.Time(1e9)
 
 // serve tells the sink of one request: admitted at 1 s after an arrival at 0, tokens at 2, 3 and 5 s.
 func serve(s engine.Sink, r *engine.Request, cached int) {
-	after := engine.RankState{Running: 1, Waiting: 2, ActiveBlocks: 3, TotalBlocks: 12, Preemptions: 1}
+	after := engine.RankState{Running: 1, Waiting: 2, ActiveBlocks: 3, InactiveBlocks: 3, TotalBlocks: 12, Preemptions: 1}
 	s.Began(&engine.Pass{Start: second, Admitted: []engine.Admission{{Req: r, Cached: cached}}, After: after})
 	for i, end := range []engine.Time{2 * second, 3 * second, 5 * second} {
 		o := engine.Output{Req: r, Tokens: 1}
@@ -149,7 +149,7 @@ func TestOtherEnginesNames(t *testing.T) {
 		want map[string]float64
 	}{
 		{NewSGLang, map[string]float64{
-			"sglang:num_queue_reqs": 2, "sglang:num_used_tokens": 3 * 16, "sglang:token_usage": .25, "sglang:cache_hit_rate": .64,
+			"sglang:num_queue_reqs": 2, "sglang:num_used_tokens": 6 * 16, "sglang:token_usage": .5, "sglang:cache_hit_rate": .64,
 			"sglang:prompt_tokens_total": 100, "sglang:cached_tokens_total": 64, "sglang:generation_tokens_total": 3,
 			"sglang:num_requests_total": 1, "sglang:num_retracted_requests_total": 1, "sglang:time_to_first_token_seconds": 2,
 			"sglang:inter_token_latency_seconds": 3, "sglang:e2e_request_latency_seconds": 5, "sglang:queue_time_seconds": 1,

@@ -141,9 +141,10 @@ func (s *sglang) done(i int, p *engine.Pass) {
 func (s *sglang) gauges(e *sglangEngine, r *engine.RankState) {
 	e.running.Set(float64(r.Running))
 	e.queued.Set(float64(r.Waiting))
-	e.used.Set(float64(r.ActiveBlocks * s.c.BlockSize))
+	used := r.ActiveBlocks + r.InactiveBlocks // SGLang counts what the tree keeps as used
+	e.used.Set(float64(used * s.c.BlockSize))
 	if r.TotalBlocks > 0 {
-		e.usage.Set(float64(r.ActiveBlocks) / float64(r.TotalBlocks))
+		e.usage.Set(float64(used) / float64(r.TotalBlocks))
 	}
 	e.ratio.Set(r.NewTokenRatio)
 	e.retracted.Set(float64(r.Preemptions))
