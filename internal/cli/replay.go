@@ -117,8 +117,7 @@ func (j *replayJob) run(env Env, f *replayFlags) error {
 	result, err := replay.Run(j.load, j.cfg, j.timing.Model)
 	wall := time.Since(start)
 	bar.finish()
-	var place *workload.Error
-	if errors.As(err, &place) {
+	if _, ok := errors.AsType[*workload.Error](err); ok {
 		return badInput(err)
 	}
 	if err != nil {

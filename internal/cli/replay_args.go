@@ -47,8 +47,7 @@ var nested = []string{
 func (a engineArgs) flatten(prefix string, raw []byte) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			line := 1 + bytes.Count(raw[:syntax.Offset], []byte("\n"))
 			return fmt.Errorf("line %d: %w", line, err)
 		}

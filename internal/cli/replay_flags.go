@@ -24,7 +24,6 @@ type replayFlags struct {
 	reportJSON, perRequest                     string
 	synthetic                                  workload.Synthetic
 	rate, interval                             optionalFloat
-	closed                                     bool
 	changed                                    func(string) bool
 	later                                      []string
 }

@@ -40,7 +40,7 @@ func sessions(t *testing.T, text ...string) *Load {
 				t.Fatal(err)
 			}
 		}
-		for _, turn := range strings.FieldsSeq(tail) {
+		for turn := range strings.FieldsSeq(tail) {
 			prompt, delay, _ := strings.Cut(turn, "+")
 			var out Turn
 			if _, err := fmt.Sscan(prompt, &out.Prompt); err != nil {
