@@ -15,12 +15,15 @@ type Model struct {
 	lists model.Lists
 	db    *perf.DB
 	memo  *memo
+	// The lists split by what a pass's lengths change and what they do not.
+	contextSplit, generationSplit split
 	// The lists split for mixed steps: attention by itself, and the rest of the prompt list.
 	contextRest, contextAttention, generationAttention []perf.Op
 }
 
 func newModel(h *model.HF, dep model.Deployment, lists model.Lists, db *perf.DB) *Model {
 	m := &Model{hf: h, dep: dep, lists: lists, db: db, memo: &memo{}}
+	m.contextSplit, m.generationSplit = splitList(lists.Context), splitList(lists.Generation)
 	for _, op := range lists.Context {
 		if op.Name() == "context_attention" {
 			m.contextAttention = append(m.contextAttention, op)
@@ -36,11 +39,43 @@ func newModel(h *model.HF, dep model.Deployment, lists model.Lists, db *perf.DB)
 	return m
 }
 
+// split is an operator list in two parts: perToken depends on tokens and batch alone, so that it is shared by many shapes.
+type split struct{ all, perToken, rest []perf.Op }
+
+func splitList(ops []perf.Op) split {
+	s := split{all: ops}
+	for _, op := range ops {
+		if perf.PerToken(op) {
+			s.perToken = append(s.perToken, op)
+		} else {
+			s.rest = append(s.rest, op)
+		}
+	}
+	return s
+}
+
 // Kinds of remembered questions.
 const (
 	kindPrefill = iota
 	kindDecode
+	kindPrefillTokens
+	kindDecodeTokens
 )
+
+// sum adds a list up; the part that lengths do not change is remembered under kind.
+func (m *Model) sum(s *split, kind uint8, sh perf.Shape) (float64, error) {
+	key := shape{kind, sh.Tokens, sh.Batch, 0}
+	shared, ok := m.memo.get(key)
+	if !ok {
+		var err error
+		if shared, err = perf.Sum(m.db, s.perToken, sh); err != nil {
+			return perf.Sum(m.db, s.all, sh) // the first error in list order
+		}
+		m.memo.put(key, shared)
+	}
+	rest, err := perf.Sum(m.db, s.rest, sh)
+	return shared + rest, err
+}
 
 // maxShape bounds batch sizes and lengths, so that no product of them overflows.
 const maxShape = 1 << 24
@@ -64,7 +99,7 @@ func (m *Model) PrefillMS(batch, isl, prefix int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	ms, err := finite(perf.Sum(m.db, m.lists.Context, sh))
+	ms, err := finite(m.sum(&m.contextSplit, kindPrefillTokens, sh))
 	if err != nil {
 		return 0, err
 	}
@@ -94,7 +129,7 @@ func (m *Model) DecodeMS(batch, isl, osl int) (float64, error) {
 	}
 	sum := 0.0
 	err := m.steps(batch, isl, osl, func(sh perf.Shape, times float64) error {
-		ms, err := perf.Sum(m.db, m.lists.Generation, sh)
+		ms, err := m.sum(&m.generationSplit, kindDecodeTokens, sh)
 		sum += ms * times
 		return err
 	})

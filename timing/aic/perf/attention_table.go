@@ -88,10 +88,18 @@ func (db *DB) loadGeneration() (*attentionTable, error) {
 
 // loadAttention reads an attention table: by heads, then length and batch (context) or batch and length (generation).
 func (db *DB) loadAttention(name string, context bool) (*attentionTable, error) {
+	sources, err := db.Store.Sources(db.Index, db.Backend, db.Version, name, db.shared())
+	if err != nil {
+		return nil, err
+	}
+	// The order of the lanes looks at the own version by itself; with no other source that is everything.
 	all, primary := &laneSet{}, &laneSet{}
-	o, err := db.frames(name, attentionColumns, func(f *table.Frame, s table.Source) error {
+	if len(sources) == 1 && sources[0].Primary {
+		primary = all
+	}
+	o, err := db.read(name, sources, attentionColumns, func(f *table.Frame, s table.Source) error {
 		addAttention(f, s, context, all)
-		if s.Primary {
+		if s.Primary && primary != all {
 			addAttention(f, s, context, primary)
 		}
 		return nil
@@ -106,7 +114,9 @@ func (db *DB) loadAttention(name string, context bool) (*attentionTable, error) 
 		db.clampGeneration(all)
 	}
 	all.build()
-	primary.build()
+	if primary != all {
+		primary.build()
+	}
 	t.lanes = laneOrder(db.pinnedLane(), all, primary)
 	t.plain = appendRest(named([]string{"default"}, all), all)
 	return t, nil

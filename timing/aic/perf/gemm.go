@@ -2,6 +2,7 @@ package perf
 
 import (
 	"fmt"
+	"slices"
 
 	"fakellm/timing/aic/fault"
 	"fakellm/timing/aic/grid"
@@ -32,10 +33,18 @@ func (db *DB) loadGemm() (*gemmTable, error) {
 	o, err := db.frames("gemm_perf", gemmColumns, func(f *table.Frame, s table.Source) error {
 		take := kernelFilter(f, s)
 		types, m, n, k, ms := f.Text("gemm_dtype"), f.Ints("m"), f.Ints("n"), f.Ints("k"), f.Floats("latency")
+		counts := make([]int, len(types.Values))
+		for _, code := range types.Rows {
+			counts[code]++
+		}
 		parts := make([][]grid.GemmRow, len(types.Values))
+		for code, name := range types.Values {
+			parts[code] = slices.Grow(rows[name], counts[code])
+		}
 		for i := range f.Rows {
 			if take(i) {
-				parts[types.Rows[i]] = append(parts[types.Rows[i]], grid.GemmRow{M: m[i], N: n[i], K: k[i], MS: ms[i]})
+				code := types.Rows[i]
+				parts[code] = append(parts[code], grid.GemmRow{M: m[i], N: n[i], K: k[i], MS: ms[i]})
 			}
 		}
 		for code, name := range types.Values {
@@ -45,7 +54,7 @@ func (db *DB) loadGemm() (*gemmTable, error) {
 			if _, ok := rows[name]; !ok {
 				order = append(order, name)
 			}
-			rows[name] = append(rows[name], parts[code]...)
+			rows[name] = parts[code]
 		}
 		return nil
 	})

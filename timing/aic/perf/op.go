@@ -23,6 +23,15 @@ type Op interface {
 	Weight() float64
 }
 
+// PerToken reports whether an operator's time depends on the tokens and the batch of a pass alone, not on lengths.
+func PerToken(op Op) bool {
+	switch op.(type) {
+	case ContextAttention, GenerationAttention, ContextMLA, GenerationMLA, Fallback:
+		return false
+	}
+	return true
+}
+
 // Base is the part that all operators share: the name, and how often the operator runs in one pass.
 type Base struct {
 	Label string
