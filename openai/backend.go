@@ -61,7 +61,8 @@ type Progress struct {
 	Due time.Time
 	// Submitted, FirstAdmitted, FirstToken and LastToken are the modelled instants; zero while unknown.
 	Submitted, FirstAdmitted, FirstToken, LastToken time.Time
-	// AcceptedTokens and Forwards count speculative decoding for usage; 0 without it.
+	// AcceptedTokens of Tokens were drafted and accepted by speculative decoding, 0 without it; Forwards is the number of
+	// passes that gave tokens.
 	AcceptedTokens, Forwards int
 }
 

@@ -90,7 +90,7 @@ func (s *Server) newStream(c *gin.Context, p *planned, sm *Sampling, who identit
 	st := &stream{
 		renderer: renderer{
 			frame: newFrame(who, s.opts.Dialect, chat, sm.IncludeUsage), style: s.opts.ToolStyle, topK: sm.TopLogprobs,
-			tokenIDs: sm.ReturnTokenIDs,
+			tokenIDs: sm.ReturnTokenIDs, interval: orDefault(sm.StreamInterval, s.opts.StreamInterval),
 		},
 		w:            w,
 		head:         c.Writer,

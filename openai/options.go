@@ -84,6 +84,9 @@ type Options struct {
 	StoreLimit int
 	// ToolStyle says how arguments of a tool call are cut in a stream.
 	ToolStyle ToolStyle
+	// StreamInterval is the number of tokens bundled into one event of a stream (0: 1). The first token leaves at once,
+	// what remains at the end leaves with it. Requests may say otherwise with stream_interval.
+	StreamInterval int
 	// Version is answered by /version ("dev" when empty).
 	Version string
 	// IDSeed makes the ids of answers repeatable; 0 draws one.
@@ -117,6 +120,7 @@ func (o Options) withDefaults() Options {
 	o.Dialect = orDefault(o.Dialect, DialectOpenAI)
 	o.Policy = orDefault(o.Policy, PolicyNormal)
 	o.ToolStyle = orDefault(o.ToolStyle, ToolStyleTokens)
+	o.StreamInterval = orDefault(o.StreamInterval, 1)
 	o.MaxBodyBytes = orDefault(o.MaxBodyBytes, 32<<20)
 	o.MaxHeaderBytes = orDefault(o.MaxHeaderBytes, 64<<10)
 	o.MaxDepth = orDefault(o.MaxDepth, 128)
@@ -176,6 +180,7 @@ func (o Options) Validate() []error {
 		{"body_timeout", int64(o.BodyTimeout)},
 		{"write_timeout", int64(o.WriteTimeout)},
 		{"writers", int64(o.Writers)},
+		{"stream_interval", int64(o.StreamInterval)},
 	} {
 		if f.v < 0 {
 			bad("%s: %d is negative", f.name, f.v)

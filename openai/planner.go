@@ -114,6 +114,8 @@ type Sampling struct {
 	TopLogprobs int
 	// Stream, IncludeUsage and ContinuousUsage shape the stream.
 	Stream, IncludeUsage, ContinuousUsage bool
+	// StreamInterval tokens are bundled into one event; 0 for what the server does.
+	StreamInterval int
 	// ReturnTokenIDs asks for the ids of all tokens (engines).
 	ReturnTokenIDs bool
 	// Rank is the data-parallel rank asked for, or -1.

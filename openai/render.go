@@ -11,6 +11,8 @@ type renderer struct {
 	topK int
 	// tokenIDs puts the ids of its tokens on every event.
 	tokenIDs bool
+	// interval positions are bundled into one event.
+	interval int
 	// offset of the text said so far per run, in characters, for legacy logprobs.
 	offsets []int
 }
@@ -31,8 +33,12 @@ func (v *renderer) render(dst []byte, r *run, limit int) (out []byte, events int
 		if len(dst) >= stop {
 			return dst, events, true
 		}
+		take := v.bundle(r, due)
+		if take == 0 {
+			break
+		}
 		n := len(dst)
-		dst = v.next(dst, r)
+		dst = v.next(dst, r, take)
 		if len(dst) > n {
 			events++
 		}
@@ -74,11 +80,28 @@ func (v *renderer) count(r *run) {
 	v.frame.tail = usageTail(u)
 }
 
-// next says one position; echoed positions go out together.
-func (v *renderer) next(dst []byte, r *run) []byte {
+// bundle is how many positions go into the next event, 0 when more of them have to be due first. The first position
+// leaves alone so that the time to the first token stays what it is, and a bundle ends with its segment.
+func (v *renderer) bundle(r *run, due int) int {
+	if v.interval <= 1 || r.said <= r.plan.Free {
+		return 1
+	}
+	n := min(v.interval, r.rest())
+	switch {
+	case due-r.said >= n:
+		return n
+	case r.last.End == Completed:
+		return due - r.said
+	default:
+		return 0
+	}
+}
+
+// next says take positions of one segment in one event; echoed positions go out together.
+func (v *renderer) next(dst []byte, r *run, take int) []byte {
 	seg, starts := r.segment()
 	from := r.said
-	r.said++
+	r.said += take
 	if from < r.plan.Free {
 		r.said = r.plan.Free
 	}

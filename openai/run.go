@@ -40,6 +40,15 @@ func (r *run) segment() (seg Segment, starts bool) {
 	return r.plan.Segments[r.seg], starts
 }
 
+// rest is how many positions the segment of the next one has left. It moves nothing. O(empty segments).
+func (r *run) rest() int {
+	end := r.segEnd
+	for i := r.seg + 1; r.said >= end && i < len(r.plan.Segments); i++ {
+		end += r.plan.Segments[i].Positions
+	}
+	return end - r.said
+}
+
 // text is what a range of positions says.
 func (c *Choice) text(from, to int) string {
 	if to <= from {
@@ -97,7 +106,7 @@ func usage(prompts []Prompt, runs []run, perPrompt int) Usage {
 		}
 		u.CompletionTokens += done
 		u.CompletionDetails.ReasoningTokens += min(r.plan.Reasoning, done)
-		u.CompletionDetails.Accepted += r.plan.Accepted
+		u.CompletionDetails.Accepted += min(max(r.plan.Accepted, r.last.AcceptedTokens), done)
 		u.CompletionDetails.Rejected += r.plan.Rejected
 	}
 	u.TotalTokens = u.PromptTokens + u.CompletionTokens

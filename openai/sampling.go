@@ -31,7 +31,9 @@ func (c checker) check(b *shared, h http.Header) (Sampling, error) {
 	}); err != nil {
 		return s, err
 	}
-	if err := checkInts([]intField{{"n", b.N, 1, 128}, {"min_tokens", b.MinTokens, 0, maxCount}}); err != nil {
+	if err := checkInts([]intField{
+		{"n", b.N, 1, 128}, {"min_tokens", b.MinTokens, 0, maxCount}, {"stream_interval", b.StreamInterval, 1, maxCount},
+	}); err != nil {
 		return s, err
 	}
 	stop, err := stopList(b.Stop, c.stopLimit())
@@ -55,6 +57,9 @@ func (c checker) check(b *shared, h http.Header) (Sampling, error) {
 	}
 	if b.MinTokens != nil {
 		s.MinTokens = clampInt(*b.MinTokens)
+	}
+	if b.StreamInterval != nil {
+		s.StreamInterval = clampInt(*b.StreamInterval)
 	}
 	if b.Priority != nil {
 		s.Priority = clampInt(*b.Priority)

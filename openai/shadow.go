@@ -50,6 +50,7 @@ type engineFields struct {
 	SessionID         *string  `json:"session_id"`
 	RoutedRank        *int64   `json:"routed_dp_rank"`
 	DataParallelRank  *int64   `json:"data_parallel_rank"`
+	StreamInterval    *int64   `json:"stream_interval"`
 	NVExt             *nvext   `json:"nvext"`
 
 	LengthPenalty       json.RawMessage `json:"length_penalty"`

@@ -13,6 +13,8 @@ import (
 type backend struct {
 	live   *drive.Live
 	limits openai.Limits
+	// drafts says that decoding is speculative.
+	drafts bool
 }
 
 // Submit hands a reply to the machine.
@@ -28,14 +30,17 @@ func (b *backend) Submit(job openai.Job, wake func()) (openai.Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ticket{box}, nil
+	return ticket{box, b.drafts}, nil
 }
 
 // Limits says what a request may ask for at most.
 func (b *backend) Limits() openai.Limits { return b.limits }
 
 // ticket is a mailbox in the face's words.
-type ticket struct{ *drive.Mailbox }
+type ticket struct {
+	*drive.Mailbox
+	drafts bool
+}
 
 // Progress translates the mailbox.
 func (t ticket) Progress() openai.Progress {
@@ -43,6 +48,9 @@ func (t ticket) Progress() openai.Progress {
 	out := openai.Progress{
 		Tokens: p.Tokens, Cached: p.Cached, Admitted: p.Admitted, Due: p.Due, Submitted: p.Submitted,
 		FirstAdmitted: p.FirstAdmitted, FirstToken: p.FirstToken, LastToken: p.LatestToken, Forwards: p.Forwards,
+	}
+	if t.drafts {
+		out.AcceptedTokens = max(p.Tokens-p.Forwards, 0) // the first token of every pass is the target's own
 	}
 	switch p.End {
 	case engine.Running:

@@ -100,11 +100,14 @@ func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
 		return err
 	}
 	s.closers = append(s.closers, s.rooms.close...)
-	b := &backend{live: s.live, limits: openai.Limits{MaxModelLen: LongestSequence(s.engine), Ranks: s.engine.DPSize}}
+	b := &backend{
+		live: s.live, drafts: s.engine.NumSpeculativeTokens > 0,
+		limits: openai.Limits{MaxModelLen: LongestSequence(s.engine), Ranks: s.engine.DPSize},
+	}
 	s.face, err = openai.New(openai.Options{
 		ServedModels: c.ServedModelName, APIKeys: c.APIKey, Dialect: openai.Dialect(c.Dialect), Policy: policy(c),
 		MaxBodyBytes: int64(c.MaxBodyBytes), Version: o.Version, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
-		Observer: &watcher{own: own, tally: s.tally}, ListedModel: c.Model,
+		Observer: &watcher{own: own, tally: s.tally}, ListedModel: c.Model, StreamInterval: c.StreamInterval,
 		Script: s.rooms.script, Breaker: s.rooms.breaker, Limiter: s.rooms.limiter, Journal: s.rooms.journal,
 	}, b, plan)
 	if err != nil {
