@@ -16,7 +16,8 @@ type bar struct {
 	total int
 }
 
-// barAfter is how long a replay must take to be worth a bar; barEvery how many requests pass between looks at the clock.
+// barAfter is how long a replay must take to be worth a bar; barEvery how many requests pass between looks at the
+// clock.
 const (
 	barAfter = 500 * time.Millisecond
 	barEvery = 256

@@ -1,25 +1,16 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
-	"image/color"
 	"math"
 	"strings"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // plotLatency draws prefill over new tokens and decode over batch size, one line per model and second parameter, as
 // SVG.
 func plotLatency(models []*predictor, totalKV int) ([]byte, error) {
-	prefill, decode := plot.New(), plot.New()
-	prefill.Title.Text, prefill.X.Label.Text, prefill.Y.Label.Text = "prefill", "new tokens per request", "ms"
-	decode.Title.Text, decode.X.Label.Text, decode.Y.Label.Text = "decode", "requests", "ms"
+	prefill := &chart{title: "prefill", x: "new tokens per request", y: "ms"}
+	decode := &chart{title: "decode", x: "requests", y: "ms"}
 	for i, m := range models {
 		kind, _, _ := strings.Cut(m.name, " ")
 		for j, batch := range []int{1, 8} {
@@ -39,20 +30,7 @@ func plotLatency(models []*predictor, totalKV int) ([]byte, error) {
 			}
 		}
 	}
-	for _, p := range []*plot.Plot{prefill, decode} {
-		p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-		p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
-		p.Legend.Top, p.Legend.Left = true, true
-		p.Add(plotter.NewGrid())
-	}
-	canvas := vgsvg.New(28*vg.Centimeter, 12*vg.Centimeter)
-	tiles := draw.Tiles{Rows: 1, Cols: 2, PadX: vg.Centimeter, PadTop: 5, PadBottom: 5, PadLeft: 5, PadRight: 5}
-	cells := plot.Align([][]*plot.Plot{{prefill, decode}}, tiles, draw.New(canvas))
-	prefill.Draw(cells[0][0])
-	decode.Draw(cells[0][1])
-	var out bytes.Buffer
-	_, err := canvas.WriteTo(&out)
-	return out.Bytes(), err
+	return renderCharts(prefill, decode), nil
 }
 
 // latencyLine is one line of a plot: a model over a range. Colour tells models apart, dashes the second parameter.
@@ -64,8 +42,11 @@ type latencyLine struct {
 }
 
 // add prices the range, four shapes per doubling, and draws those that the model can price.
-func (l *latencyLine) add(p *plot.Plot, shape func(*passShape, int) error) error {
-	var points plotter.XYs
+func (l *latencyLine) add(c *chart, shape func(*passShape, int) error) error {
+	line := chartLine{name: l.name, color: "#1f6fb4", dashed: l.dash > 0}
+	if l.color > 0 {
+		line.color = "#d95f02"
+	}
 	last := 0
 	for x := float64(l.least); x <= float64(l.most)*1.001; x *= math.Sqrt2 / math.Sqrt(math.Sqrt2) {
 		if int(x) == last {
@@ -80,24 +61,11 @@ func (l *latencyLine) add(p *plot.Plot, shape func(*passShape, int) error) error
 		if err != nil || a.MS <= 0 { // a hole in the tables is a hole in the line
 			continue
 		}
-		points = append(points, plotter.XY{X: float64(last), Y: a.MS})
+		line.xs, line.ys = append(line.xs, float64(last)), append(line.ys, a.MS)
 	}
-	if len(points) == 0 {
+	if len(line.xs) == 0 {
 		return fmt.Errorf("%s: no shape with a time above zero, nothing to draw", l.model.name)
 	}
-	line, err := plotter.NewLine(points)
-	if err != nil {
-		return err
-	}
-	line.Color = color.RGBA{R: 0x1f, G: 0x6f, B: 0xb4, A: 0xff}
-	if l.color > 0 {
-		line.Color = color.RGBA{R: 0xd9, G: 0x5f, B: 0x02, A: 0xff}
-	}
-	line.Width = vg.Points(1.5)
-	if l.dash > 0 {
-		line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
-	}
-	p.Add(line)
-	p.Legend.Add(l.name, line)
+	c.lines = append(c.lines, line)
 	return nil
 }
