@@ -2,7 +2,8 @@
 // rooflines, summed over a model's layers (spec aic-timing). Numbers are milliseconds and equal the reference's.
 //
 // Data is a directory of tables; Data.Model loads what one deployment needs and returns a Model. Loading reads files;
-// after it a Model is pure: no clock, no file, no lock; equal questions get equal answers, from any number of goroutines.
+// after it a Model is pure: no clock, no file, no lock; equal questions get equal answers, from any number of
+// goroutines.
 //
 // Reading guide: fault (errors), table (files), grid (interpolation), perf (operators), model (operator lists, memory),
 // then pass.go here (how passes are composed) and cases.go (batch answers).

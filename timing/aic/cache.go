@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// cache keeps immutable values by key without a lock: every Put publishes a new map. Two callers may load the same table
-// at the same time; one result stays. The zero value is empty.
+// cache keeps immutable values by key without a lock: every Put publishes a new map. Two callers may load the same
+// table at the same time; one result stays. The zero value is empty.
 type cache struct {
 	published atomic.Pointer[map[string]any]
 }

@@ -55,7 +55,8 @@ func (m *Model) Capacity(c MemoryConfig) (Capacity, error) {
 			c.BlockSize, c.MaxTokens, c.CUDAGraphBytes)
 	}
 	kv, err := model.Capacity(m.hf, m.dep, m.lists.Context, m.db.Index.System, model.Memory{
-		MaxTokens: c.MaxTokens, Fraction: fraction, FractionKind: kind, CUDAGraphBytes: c.CUDAGraphBytes, Tolerance: c.Tolerance,
+		MaxTokens: c.MaxTokens, Fraction: fraction, FractionKind: kind, CUDAGraphBytes: c.CUDAGraphBytes,
+		Tolerance: c.Tolerance,
 	})
 	if err != nil {
 		return Capacity{}, err

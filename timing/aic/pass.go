@@ -39,7 +39,8 @@ func newModel(h *model.HF, dep model.Deployment, lists model.Lists, db *perf.DB)
 	return m
 }
 
-// split is an operator list in two parts: perToken depends on tokens and batch alone, so that it is shared by many shapes.
+// split is an operator list in two parts: perToken depends on tokens and batch alone, so that it is shared by many
+// shapes.
 type split struct{ all, perToken, rest []perf.Op }
 
 func splitList(ops []perf.Op) split {
@@ -88,8 +89,8 @@ func sized(name string, v, least int) error {
 	return nil
 }
 
-// PrefillMS is the time of a prompt pass over batch requests of isl tokens each, prefix of them cached (isl counts them),
-// in milliseconds (spec aic-timing §6.1). O(operators), O(1) for a remembered shape.
+// PrefillMS is the time of a prompt pass over batch requests of isl tokens each, prefix of them cached (isl counts
+// them), in milliseconds (spec aic-timing §6.1). O(operators), O(1) for a remembered shape.
 func (m *Model) PrefillMS(batch, isl, prefix int) (float64, error) {
 	key := shape{kindPrefill, batch, isl, prefix}
 	if ms, ok := m.memo.get(key); ok {
@@ -120,8 +121,8 @@ func prefillShape(batch, isl, prefix int) (perf.Shape, error) {
 	return perf.Shape{Tokens: batch * fresh, Batch: batch, S: fresh, Prefix: prefix}, nil
 }
 
-// DecodeMS is the time of osl - 1 decode steps of batch requests after isl tokens each, in milliseconds (§6.2): the first
-// step reads isl + 1 tokens. Lengths are sampled every 32 steps. osl below 2 takes no time.
+// DecodeMS is the time of osl - 1 decode steps of batch requests after isl tokens each, in milliseconds (§6.2): the
+// first step reads isl + 1 tokens. Lengths are sampled every 32 steps. osl below 2 takes no time.
 func (m *Model) DecodeMS(batch, isl, osl int) (float64, error) {
 	key := shape{kindDecode, batch, isl, osl}
 	if ms, ok := m.memo.get(key); ok {

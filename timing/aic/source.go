@@ -39,8 +39,8 @@ type Resolved struct {
 	MixtureOfExperts, FromData bool
 }
 
-// Resolved says which version, modes and sizes the estimate runs with. FromData is false in mode SOL, whose numbers come
-// from rooflines alone.
+// Resolved says which version, modes and sizes the estimate runs with. FromData is false in mode SOL, whose numbers
+// come from rooflines alone.
 func (m *Model) Resolved() Resolved {
 	q, p := m.dep.Quants, m.dep.Parallel
 	return Resolved{

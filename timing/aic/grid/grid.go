@@ -108,8 +108,8 @@ type query struct {
 	sol  func(Coord) float64
 }
 
-// At answers a query by the nested rule, and outside the grid by holding the utilisation of the nearest points. sol gives
-// the roofline at a place. O(log n) inside, O(n) outside. The error is ErrMissing.
+// At answers a query by the nested rule, and outside the grid by holding the utilisation of the nearest points. sol
+// gives the roofline at a place. O(log n) inside, O(n) outside. The error is ErrMissing.
 func (g *Grid) At(at Coord, rule Rule, sol func(Coord) float64) (float64, error) {
 	if len(g.leaves) == 0 {
 		return 0, ErrMissing

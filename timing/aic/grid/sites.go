@@ -30,8 +30,8 @@ const maxDistance = 2.0
 // NewSites builds the sites from rows in the order in which they win: of several with the same (m, n, k) the first
 // counts. floor gives a lower bound for each latency, or is nil.
 //
-// The order of the sites is that of a walk over nested tables filled row by row: by first appearance of m, under it of n,
-// under that of k.
+// The order of the sites is that of a walk over nested tables filled row by row: by first appearance of m, under it of
+// n, under that of k.
 func NewSites(rows []GemmRow, floor func(m, n, k float64) float64) *Sites {
 	s := &Sites{index: make(map[[2]int64]int32)}
 	s.order(rows)
@@ -106,8 +106,8 @@ func (s *Sites) Each(f func(*Site)) {
 	}
 }
 
-// At answers one query; sol gives the roofline at (m, n, k). O(log n) for a known site, O(sites) otherwise. The error is
-// ErrMissing.
+// At answers one query; sol gives the roofline at (m, n, k). O(log n) for a known site, O(sites) otherwise. The error
+// is ErrMissing.
 func (s *Sites) At(m, n, k float64, sol func(m, n, k float64) float64) (float64, error) {
 	if i, ok := s.index[[2]int64{int64(n), int64(k)}]; ok {
 		c := &s.list[i].Curve

@@ -64,7 +64,8 @@ func (h *HF) Check(p Parallel, moe perf.Quant) (Parallel, error) {
 		return p, fault.New(fault.BadParallelism, "moe_ep %d for %d experts", p.MoEEP, h.Experts)
 	}
 	if moe.Name == "fp8_block" && h.WeightBlock > 0 && (h.MoEInter/p.MoETP)%h.WeightBlock != 0 {
-		return p, fault.New(fault.BadParallelism, "expert width %d / moe_tp %d = %d is not a multiple of the %d wide fp8 blocks",
+		return p, fault.New(fault.BadParallelism,
+			"expert width %d / moe_tp %d = %d is not a multiple of the %d wide fp8 blocks",
 			h.MoEInter, p.MoETP, h.MoEInter/p.MoETP, h.WeightBlock)
 	}
 	return p, nil

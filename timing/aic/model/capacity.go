@@ -66,7 +66,8 @@ func Capacity(h *HF, d Deployment, ctx []perf.Op, sys *table.System, m Memory) (
 	}
 	coef, ok := activationCoefficient(h.Family, d.Backend, d.TP)
 	if !ok {
-		return KV{}, fault.New(fault.BadParallelism, "no activation size is known for tp %d, only for 1, 2, 4 and 8 or more", d.TP)
+		return KV{}, fault.New(fault.BadParallelism,
+			"no activation size is known for tp %d, only for 1, 2, 4 and 8 or more", d.TP)
 	}
 	kv.Activations = activations(h, d, coef, float64(m.MaxTokens))
 	kv.Weights = weights(h, d, ctx)
@@ -75,7 +76,8 @@ func Capacity(h *HF, d Deployment, ctx []perf.Op, sys *table.System, m Memory) (
 	}
 	budget := kv.budget(d.Backend, m)
 	if !(budget > 0) {
-		return KV{}, fault.New(fault.NoBudget, "no memory for the KV cache: %.0f bytes, fraction %g, weights %.0f, activations %.0f, other %.0f",
+		return KV{}, fault.New(fault.NoBudget,
+			"no memory for the KV cache: %.0f bytes, fraction %g, weights %.0f, activations %.0f, other %.0f",
 			kv.GPUBytes, m.Fraction, kv.Weights, kv.Activations, kv.Other+kv.Comm+m.CUDAGraphBytes)
 	}
 	size := kvBytes(h, d)

@@ -118,8 +118,8 @@ func Parse(name string, config, hfQuant []byte) (*HF, error) {
 	arch := raw.Architectures[0]
 	family, ok := families[arch]
 	if !ok {
-		return nil, fault.New(fault.UnsupportedModel, "model %s: architecture %s is outside the families LLAMA, MOE and DEEPSEEK",
-			name, arch)
+		return nil, fault.New(fault.UnsupportedModel,
+			"model %s: architecture %s is outside the families LLAMA, MOE and DEEPSEEK", name, arch)
 	}
 	h := &HF{
 		Architecture: arch, Family: family, Layers: raw.Layers, Hidden: raw.Hidden, Heads: raw.Heads,
@@ -179,11 +179,13 @@ func (h *HF) check(name string) error {
 	}
 	for _, s := range sizes {
 		if s.value < s.least || s.value > most {
-			return fault.New(fault.BadData, "model %s: config.json: %s is %d, want %d to %d", name, s.field, s.value, s.least, most)
+			return fault.New(fault.BadData, "model %s: config.json: %s is %d, want %d to %d",
+				name, s.field, s.value, s.least, most)
 		}
 	}
 	if h.Family != Llama && (h.Experts == 0 || h.TopK == 0 || h.MoEInter == 0) {
-		return fault.New(fault.BadData, "model %s: config.json: a mixture of experts without experts, top-k or expert width", name)
+		return fault.New(fault.BadData,
+			"model %s: config.json: a mixture of experts without experts, top-k or expert width", name)
 	}
 	return nil
 }

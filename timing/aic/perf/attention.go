@@ -155,7 +155,8 @@ func (db *DB) Generation(q *GenerationQuery, batch, s int) (float64, error) {
 }
 
 // generationSilicon averages five lengths between 0.9 and 1.1 times the asked one.
-func (db *DB) generationSilicon(key attentionKey, plain bool, at grid.Coord, sol func(grid.Coord) float64) (float64, error) {
+func (db *DB) generationSilicon(key attentionKey, plain bool, at grid.Coord, sol func(grid.Coord) float64,
+) (float64, error) {
 	g := db.generation.find(key, plain)
 	if g == nil {
 		return 0, db.miss(db.generation.origin, key.String(), db.generation.nearestKey(key))

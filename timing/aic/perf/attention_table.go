@@ -170,8 +170,8 @@ func (db *DB) clampGeneration(ls *laneSet) {
 	}
 }
 
-// pinnedLane is the lane that the systems directory names for this backend, version and GPU: nil when nothing is listed,
-// an empty list for the word default, else the one lane.
+// pinnedLane is the lane that the systems directory names for this backend, version and GPU: nil when nothing is
+// listed, an empty list for the word default, else the one lane.
 func (db *DB) pinnedLane() []string {
 	name, ok := db.Store.Lanes().Default(db.Backend, db.Version, db.sys.GPU.SM)
 	switch {

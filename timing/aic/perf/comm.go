@@ -173,7 +173,8 @@ func (db *DB) loadNCCL() (*ncclTable, error) {
 	return t, nil
 }
 
-// NCCL returns the ms of a collective (all_gather, reduce_scatter, alltoall, all_reduce) of so many elements over g GPUs.
+// NCCL returns the ms of a collective (all_gather, reduce_scatter, alltoall, all_reduce) of so many elements over g
+// GPUs.
 func (db *DB) NCCL(q Quant, op string, g int, elements float64) (float64, error) {
 	if g <= 1 {
 		return 0, nil

@@ -1,8 +1,8 @@
 // Package perf answers how long one operator takes on one GPU, from the collected tables or from rooflines (spec
 // aic-timing §3 to §5). A DB stands for one system, backend, version and mode; ops are small structs that ask it.
 //
-// Loading reads files; afterwards a DB is immutable, pure and safe for concurrent use. Start at Load and op.go. One file
-// per family of operators: gemm, attention, mla, moe, comm.
+// Loading reads files; afterwards a DB is immutable, pure and safe for concurrent use. Start at Load and op.go. One
+// file per family of operators: gemm, attention, mla, moe, comm.
 package perf
 
 import (
@@ -99,36 +99,37 @@ type DB struct {
 	genMod       *mlaTable
 }
 
-// Load reads the tables that are needed. A table without a file is no error here: it is one when an operator asks for it.
-// SOL needs no table.
+// Load reads the tables that are needed. A table without a file is no error here: it is one when an operator asks for
+// it. SOL needs no table.
 func Load(sc Scope, needs Needs) (*DB, error) {
 	db := &DB{Scope: sc, sys: sc.Index.System}
 	if sc.Mode == SOL {
 		return db, nil
 	}
-	steps := []struct {
-		need Needs
-		load func() error
-	}{
-		{NeedGemm, func() (err error) { db.gemm, err = cached(db, "gemm", db.loadGemm); return err }},
-		{NeedQuantize, func() (err error) { db.computeScale, err = cached(db, "computescale", db.loadComputeScale); return err }},
-		{NeedQuantize, func() (err error) { db.scaleMatrix, err = cached(db, "scale_matrix", db.loadScaleMatrix); return err }},
-		{NeedContext, func() (err error) { db.context, err = cached(db, "context", db.loadContext); return err }},
-		{NeedGeneration, func() (err error) { db.generation, err = cached(db, "generation", db.loadGeneration); return err }},
-		{NeedAllReduce, func() (err error) { db.allReduce, err = cached(db, "allreduce", db.loadAllReduce); return err }},
-		{NeedNCCL, func() (err error) { db.nccl, err = cached(db, "nccl", db.loadNCCL); return err }},
-		{NeedMoE, func() (err error) { db.moe, err = cached(db, "moe", db.loadMoE); return err }},
-		{NeedContextMLA, func() (err error) { db.contextMLA, err = cached(db, "context_mla", db.loadContextMLA); return err }},
-		{NeedGenerationMLA, func() (err error) { db.genMLA, err = cached(db, "generation_mla", db.loadGenerationMLA); return err }},
-		{NeedBMM, func() (err error) { db.bmm, err = cached(db, "mla_bmm", db.loadBMM); return err }},
-		{NeedContextModule, func() (err error) { db.contextMod, err = cached(db, "context_mod", db.loadContextModule); return err }},
-		{NeedGenerationModule, func() (err error) { db.genMod, err = cached(db, "generation_mod", db.loadGenerationModule); return err }},
-	}
-	for _, s := range steps {
-		if needs&s.need == 0 {
-			continue
-		}
-		if err := s.load(); err != nil {
+	for _, step := range []func() error{
+		func() error { return fill(db, needs&NeedGemm, "gemm", &db.gemm, db.loadGemm) },
+		func() error {
+			return fill(db, needs&NeedQuantize, "computescale", &db.computeScale, db.loadComputeScale)
+		},
+		func() error { return fill(db, needs&NeedQuantize, "scale_matrix", &db.scaleMatrix, db.loadScaleMatrix) },
+		func() error { return fill(db, needs&NeedContext, "context", &db.context, db.loadContext) },
+		func() error { return fill(db, needs&NeedGeneration, "generation", &db.generation, db.loadGeneration) },
+		func() error { return fill(db, needs&NeedAllReduce, "allreduce", &db.allReduce, db.loadAllReduce) },
+		func() error { return fill(db, needs&NeedNCCL, "nccl", &db.nccl, db.loadNCCL) },
+		func() error { return fill(db, needs&NeedMoE, "moe", &db.moe, db.loadMoE) },
+		func() error { return fill(db, needs&NeedContextMLA, "context_mla", &db.contextMLA, db.loadContextMLA) },
+		func() error {
+			return fill(db, needs&NeedGenerationMLA, "generation_mla", &db.genMLA, db.loadGenerationMLA)
+		},
+		func() error { return fill(db, needs&NeedBMM, "mla_bmm", &db.bmm, db.loadBMM) },
+		func() error {
+			return fill(db, needs&NeedContextModule, "context_module", &db.contextMod, db.loadContextModule)
+		},
+		func() error {
+			return fill(db, needs&NeedGenerationModule, "generation_module", &db.genMod, db.loadGenerationModule)
+		},
+	} {
+		if err := step(); err != nil {
 			return nil, err
 		}
 	}
@@ -143,20 +144,27 @@ func Load(sc Scope, needs Needs) (*DB, error) {
 // shared reports whether rows of other versions count (spec aic-timing §2.2).
 func (db *DB) shared() bool { return db.Mode == Silicon || db.Mode == Hybrid }
 
-// cached loads a table once per system, backend, version and sharing.
-func cached[T any](db *DB, name string, load func() (T, error)) (T, error) {
-	if db.Cache == nil {
-		return load()
+// fill loads a table that is needed into dst, once per system, backend, version and sharing.
+func fill[T any](db *DB, needed Needs, name string, dst *T, load func() (T, error)) error {
+	if needed == 0 {
+		return nil
 	}
 	key := fmt.Sprintf("%s|%s|%s|%t|%s", db.sys.Name, db.Backend, db.Version, db.shared(), name)
-	if v, ok := db.Cache.Get(key); ok {
-		return v.(T), nil
+	if db.Cache != nil {
+		if v, ok := db.Cache.Get(key); ok {
+			*dst = v.(T)
+			return nil
+		}
 	}
 	v, err := load()
-	if err == nil {
+	if err != nil {
+		return err
+	}
+	*dst = v
+	if db.Cache != nil {
 		db.Cache.Put(key, v)
 	}
-	return v, err
+	return nil
 }
 
 // origin is the name of a table and the files that its rows came from, for messages.
@@ -205,8 +213,8 @@ func checkRows(f *table.Frame) error {
 	return nil
 }
 
-// kernelFilter returns whether a row may be taken from a source: every row of the backend itself, and from other backends
-// those of the declared kernels.
+// kernelFilter returns whether a row may be taken from a source: every row of the backend itself, and from other
+// backends those of the declared kernels.
 func kernelFilter(f *table.Frame, s table.Source) func(row int) bool {
 	if s.Kernels == nil {
 		return func(int) bool { return true }

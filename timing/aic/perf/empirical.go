@@ -13,9 +13,9 @@ type sample struct {
 	util float64
 }
 
-// utilAt estimates the utilisation at a place from samples (spec aic-timing §5.8): coordinates in logarithms, scaled to
-// the samples' range per axis and clamped to it (an axis of one value puts everything above it at 1), the two nearest weighted by inverse distance; an exact hit answers alone. ok is false
-// without samples.
+// utilAt estimates the utilisation at a place from samples (spec aic-timing §5.8): coordinates in logarithms, scaled
+// to the samples' range per axis and clamped to it (an axis of one value puts everything above it at 1), the two
+// nearest weighted by inverse distance; an exact hit answers alone. ok is false without samples.
 func utilAt(samples []sample, at grid.Coord) (util float64, ok bool) {
 	return utilNear(samples, at, 2)
 }
@@ -89,7 +89,8 @@ func (db *DB) estimate(o origin, slice string, g *grid.Grid, at grid.Coord, sol 
 }
 
 // estimateCurve is estimate over one axis.
-func (db *DB) estimateCurve(o origin, slice string, c *grid.Curve, x float64, sol func(float64) float64) (float64, error) {
+func (db *DB) estimateCurve(o origin, slice string, c *grid.Curve, x float64, sol func(float64) float64,
+) (float64, error) {
 	var samples []sample
 	if c != nil {
 		for i, v := range c.X {

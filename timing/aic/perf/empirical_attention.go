@@ -40,29 +40,34 @@ type rung struct {
 	grid *grid.Grid
 }
 
-// attentionLadder lists the slices to estimate from: the own one of any lane, then lane by lane a width of 128 with the
-// own window, the own width with full attention, 128 with full attention, and the other widths with either.
+// attentionLadder lists the slices to estimate from: the own one of any lane; a head width of 128 with the own window
+// of the first lane; the own width with full attention of any lane; then lane by lane 128 and the other widths, each
+// with the own window and with full attention.
 func (t *attentionTable) attentionLadder(key attentionKey, plain bool) []rung {
-	out := []rung{{key, t.find(key, plain)}}
+	var out []rung
+	add := func(width, window int64, find func(attentionKey) *grid.Grid) {
+		k := key
+		k.headDim, k.window = width, window
+		if g := find(k); g != nil {
+			out = append(out, rung{k, g})
+		}
+	}
+	anyLane := func(k attentionKey) *grid.Grid { return t.find(k, plain) }
 	lanes := t.lanes
 	if plain {
 		lanes = t.plain
 	}
-	widths := []int64{64, 192, 256}
-	for _, l := range lanes {
-		add := func(width, window int64) {
-			k := key
-			k.headDim, k.window = width, window
-			if g := l.grids[k]; g != nil && k != key {
-				out = append(out, rung{k, g})
-			}
+	add(key.headDim, key.window, anyLane)
+	for i, l := range lanes {
+		inLane := func(k attentionKey) *grid.Grid { return l.grids[k] }
+		add(128, key.window, inLane)
+		if i == 0 {
+			add(key.headDim, 0, anyLane)
 		}
-		add(128, key.window)
-		add(key.headDim, 0)
-		add(128, 0)
-		for _, d := range widths {
-			add(d, key.window)
-			add(d, 0)
+		add(128, 0, inLane)
+		for _, d := range []int64{64, 192, 256} {
+			add(d, key.window, inLane)
+			add(d, 0, inLane)
 		}
 	}
 	return out

@@ -9,16 +9,20 @@ import (
 	"fakellm/timing/aic/grid"
 )
 
-// level is how much of its peak a class of weights usually reaches; ratios of levels carry utilisations from one class to
-// another. Classes are told apart by the bytes and the speed-up of a mode.
+// level is how much of its peak a class of weights usually reaches; ratios of levels carry utilisations from one class
+// to another. Classes are told apart by the bytes and the speed-up of a mode.
 type level struct {
 	mem, compute, util float64
 }
 
 // gemmLevels and moeLevels are the levels of spec aic-timing §5.8.
 var (
-	gemmLevels = []level{{2, 1, .70}, {1, 1, .55}, {.5, 1, .45}, {9. / 16, 1, .45}, {1, 2, .45}, {.5, 2, .35}, {9. / 16, 4, .30}}
-	moeLevels  = []level{{2, 1, .53}, {1, 1, .45}, {.5, 1, .07}, {9. / 16, 1, .07}, {1, 2, .40}, {.5, 2, .15}, {9. / 16, 4, .23}}
+	gemmLevels = []level{
+		{2, 1, .70}, {1, 1, .55}, {.5, 1, .45}, {9. / 16, 1, .45}, {1, 2, .45}, {.5, 2, .35}, {9. / 16, 4, .30},
+	}
+	moeLevels = []level{
+		{2, 1, .53}, {1, 1, .45}, {.5, 1, .07}, {9. / 16, 1, .07}, {1, 2, .40}, {.5, 2, .15}, {9. / 16, 4, .23},
+	}
 )
 
 func levelOf(levels []level, q Quant, fallback float64) float64 {

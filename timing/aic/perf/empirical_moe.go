@@ -42,7 +42,8 @@ func (db *DB) moeUtil(q *MoEQuery, other Quant, tokens float64) (float64, bool) 
 	}
 	from := *q
 	from.Quant = other
-	from.TopK, from.Experts, from.Hidden, from.Inter = int(shape.topk), int(shape.experts), int(shape.hidden), int(shape.inter)
+	from.TopK, from.Experts = int(shape.topk), int(shape.experts)
+	from.Hidden, from.Inter = int(shape.hidden), int(shape.inter)
 	from.TP, from.EP = int(shape.tp), int(shape.ep)
 	sol := db.moeSOL(&from, flops)
 	var samples []sample

@@ -9,8 +9,8 @@ type Fallback struct {
 	Rest    []Op
 }
 
-// MS implements Op. The primary is asked from tables alone where the mode is Hybrid; only missing rows make room for the
-// rest. In mode Empirical the primary's estimate stands or fails alone, as in the reference.
+// MS implements Op. The primary is asked from tables alone where the mode is Hybrid; only missing rows make room for
+// the rest. In mode Empirical the primary's estimate stands or fails alone, as in the reference.
 func (o Fallback) MS(db *DB, sh Shape) (float64, error) {
 	primary := db
 	if db.strict != nil {

@@ -177,7 +177,8 @@ func (db *DB) moeSilicon(q *MoEQuery, tokens float64, sol func(float64) float64)
 	c := db.moe.find(moeSlice{q.Quant.Name, q.Distribution}, shape)
 	if c == nil {
 		slice := moeSlice{q.Quant.Name, q.Distribution}
-		return 0, db.miss(db.moe.origin, fmt.Sprintf("moe_dtype=%s distribution=%s %v", slice.quant, slice.distribution, shape),
+		return 0, db.miss(db.moe.origin,
+			fmt.Sprintf("moe_dtype=%s distribution=%s %v", slice.quant, slice.distribution, shape),
 			db.moe.nearest(slice, shape))
 	}
 	return db.moeCurve(c, q, tokens, sol)

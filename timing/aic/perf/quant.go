@@ -18,8 +18,8 @@ const (
 	fp4
 )
 
-// Quant is a quantisation mode: its name, the bytes per element, the speed-up over bf16 that its authors assume, and the
-// arithmetic whose peak applies.
+// Quant is a quantisation mode: its name, the bytes per element, the speed-up over bf16 that its authors assume, and
+// the arithmetic whose peak applies.
 type Quant struct {
 	Name    string
 	Mem     float64

@@ -36,7 +36,8 @@ type Column struct {
 	Optional bool
 }
 
-// Frame holds the columns of one file, in file order. Slices of columns that were not asked for, or are absent, are nil.
+// Frame holds the columns of one file, in file order. Slices of columns that were not asked for, or are absent, are
+// nil.
 type Frame struct {
 	Path  string
 	Rows  int

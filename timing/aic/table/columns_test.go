@@ -12,7 +12,10 @@ import (
 )
 
 var columns = []Column{
-	{Name: "name"}, {Name: "m", Kind: Int}, {Name: "latency", Kind: Float}, {Name: "ok", Kind: Bool, Optional: true},
+	{Name: "name"},
+	{Name: "m", Kind: Int},
+	{Name: "latency", Kind: Float},
+	{Name: "ok", Kind: Bool, Optional: true},
 	{Name: "later", Kind: Int, Optional: true},
 }
 

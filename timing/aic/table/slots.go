@@ -16,8 +16,8 @@ type slotPair struct {
 	Previous string `yaml:"previous"`
 }
 
-// Slots is SYS/query_versions.yaml: which backend versions may be asked for (spec aic-timing §1.1). The zero value, of an
-// absent file, has no slots.
+// Slots is SYS/query_versions.yaml: which backend versions may be asked for (spec aic-timing §1.1). The zero value, of
+// an absent file, has no slots.
 type Slots struct {
 	Defaults  map[string]slotPair            `yaml:"defaults"`
 	Overrides map[string]map[string]slotPair `yaml:"overrides"`
@@ -41,7 +41,9 @@ type Accepted struct {
 // list names the non-empty slots for messages.
 func (a Accepted) list() string {
 	var out []string
-	for _, s := range []struct{ name, version string }{{"current", a.Current}, {"next", a.Next}, {"previous", a.Previous}} {
+	for _, s := range []struct{ name, version string }{
+		{"current", a.Current}, {"next", a.Next}, {"previous", a.Previous},
+	} {
 		if s.version != "" {
 			out = append(out, fmt.Sprintf("%s (%s)", s.version, s.name))
 		}
@@ -85,7 +87,7 @@ func (st *Store) newest(backend string) (string, error) {
 		}
 		sys, err := LoadSystem(st.fsys, name)
 		if err != nil {
-			return "", err
+			continue // one unusable system does not decide over the others
 		}
 		ix, err := st.Index(sys)
 		if err != nil {
@@ -118,7 +120,8 @@ func (st *Store) ResolveVersion(ix *Index, backend, request string) (string, err
 		}
 		versions := ix.Versions(backend)
 		if len(versions) == 0 {
-			return "", fault.New(fault.MissingTable, "system %s has no tables of backend %s; give a backend version and mode SOL",
+			return "", fault.New(fault.MissingTable,
+				"system %s has no tables of backend %s; give a backend version and mode SOL",
 				ix.System.Name, backend)
 		}
 		return slices.MaxFunc(versions, func(a, b string) int { return slices.Compare(slotRank(a), slotRank(b)) }), nil

@@ -27,9 +27,9 @@ type reuseFile struct {
 	} `yaml:"reuse"`
 }
 
-// Sources lists the files of a table in the order in which their rows win (spec aic-timing §2.2): the version's own, the
-// donors of its reuse.yaml, earlier versions of the same backend, other backends with declared kernels. Without shared
-// only the first remains. An absent file is left out.
+// Sources lists the files of a table in the order in which their rows win (spec aic-timing §2.2): the version's own,
+// the donors of its reuse.yaml, earlier versions of the same backend, other backends with declared kernels. Without
+// shared only the first remains. An absent file is left out.
 func (st *Store) Sources(ix *Index, backend, version, name string, shared bool) ([]Source, error) {
 	file := name + ".parquet"
 	var out []Source
@@ -160,7 +160,8 @@ func (st *Store) borrowed(ix *Index, backend, file string) []Source {
 	return out
 }
 
-// Fixed returns the one source of a table that lies in a fixed directory below the system's data, such as the NCCL table.
+// Fixed returns the one source of a table that lies in a fixed directory below the system's data, such as the NCCL
+// table.
 func (ix *Index) Fixed(backend, version, name string) []Source {
 	if p, _, ok := ix.locate(backend, version, name+".parquet"); ok {
 		return []Source{{Path: p, Primary: true}}
