@@ -1,3 +1,5 @@
+//go:build !race
+
 // Package clienttest reads the face's answers with OpenAI's own Go client, as a black box. It is apart from package
 // openai because that client takes minutes to compile with the race detector or for fuzzing.
 package clienttest
