@@ -6,6 +6,11 @@ func decodeRow(m StepModel, now Time, ends []Time, b DecodeBatch, n int) ([]Time
 	if row, ok := m.(RowModel); ok {
 		return row.DecodeRow(now, ends, b, n)
 	}
+	return PriceRow(m, now, ends, b, n)
+}
+
+// PriceRow prices a row pass by pass, as decodeRow describes it: what a RowModel falls back on. O(n).
+func PriceRow(m StepModel, now Time, ends []Time, b DecodeBatch, n int) ([]Time, error) {
 	for range n {
 		d, err := m.Decode(b)
 		if err != nil || d <= 0 {
@@ -14,7 +19,7 @@ func decodeRow(m StepModel, now Time, ends []Time, b DecodeBatch, n int) ([]Time
 		now = now.Add(d)
 		ends = append(ends, now)
 		b.ActiveKV += b.Requests
-		b.MeanContext = b.ActiveKV / b.Requests
+		b.MeanContext = b.ActiveKV / max(1, b.Requests)
 	}
 	return ends, nil
 }

@@ -29,19 +29,22 @@ func (s *Server) open(c *gin.Context, body []byte, model string, sm *Sampling) *
 	return x
 }
 
-// find looks for a scripted answer.
-func (x *exchange) find(q func() *script.Request) *script.Selection {
+// find looks for an answer that is given: by the request itself, by a mapping, by the tape; nil if there is none.
+func (x *exchange) find(sm *Sampling, q func() *script.Request) given {
+	if sm.Wishes.answers() {
+		return &sm.Wishes
+	}
 	if x.s.opts.Script == nil {
 		return nil
 	}
-	sel, near := x.s.opts.Script.match(q())
+	said, near := x.s.opts.Script.match(q())
 	x.entry.Update(func(r *journal.Record) {
-		if sel != nil {
-			r.Mapping = sel.Mapping()
+		if said != nil {
+			r.Mapping = said.Mapping()
 		}
 		r.NearMisses = near
 	})
-	return sel
+	return said
 }
 
 // admit asks the rate limits; the estimate is what the request may cost at most, prompt and answer. It reports false

@@ -1,9 +1,7 @@
 package openai
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"sync"
@@ -14,7 +12,6 @@ import (
 
 	"fakellm/openai/fault"
 	"fakellm/openai/journal"
-	"fakellm/openai/reply/script"
 )
 
 // Breaker decides which answers break, and counts what came about. It is safe for concurrent use.
@@ -69,31 +66,6 @@ func (b *Breaker) plan(asked, scripted string, f fault.Facts) (fault.Plan, error
 	return p, nil
 }
 
-// simMember is the member of a body that carries our own wishes; the header of the same meaning goes before it.
-const simMember = "x_sim"
-
-// askedFault is the fault that a request asks for, by header or by body: {"x_sim": {"fault": "status=429"}}.
-func askedFault(h http.Header, body []byte) (string, error) {
-	if text := h.Get(fault.Header); text != "" {
-		return text, nil
-	}
-	if !bytes.Contains(body, []byte(`"`+simMember+`"`)) {
-		return "", nil
-	}
-	var in struct {
-		Sim *struct {
-			Fault string `json:"fault"`
-		} `json:"x_sim"`
-	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return "", badRequest(simMember, codeType, `invalid 'x_sim': want an object such as {"fault": "status=429"}`)
-	}
-	if in.Sim == nil {
-		return "", nil
-	}
-	return in.Sim.Fault, nil
-}
-
 // facts are what fault rules may ask about a request.
 func (s *Server) facts(c *gin.Context, model string, sm *Sampling) fault.Facts {
 	f := fault.Facts{Route: c.FullPath(), Model: model, Key: clientKey(c.Request.Header)}
@@ -105,28 +77,24 @@ func (s *Server) facts(c *gin.Context, model string, sm *Sampling) fault.Facts {
 }
 
 // breakage is the plan for a request, as it asks itself, as its scripted answer says, or by the rules.
-func (x *exchange) breakage(body []byte, model string, sm *Sampling, sel *script.Selection) (fault.Plan, error) {
+func (x *exchange) breakage(model string, sm *Sampling, said given) (fault.Plan, error) {
 	b := x.s.opts.Breaker
 	if b == nil {
 		return nil, nil
 	}
-	asked, err := askedFault(x.c.Request.Header, body)
-	if err != nil {
-		return nil, err
-	}
 	scripted := ""
-	if sel != nil {
-		o, err := sel.Outcome(0)
+	if said != nil {
+		o, err := said.Outcome(0)
 		if err == nil {
 			scripted = o.Fault
 		}
 	}
-	return b.plan(asked, scripted, x.s.facts(x.c, model, sm))
+	return b.plan(sm.Wishes.Fault, scripted, x.s.facts(x.c, model, sm))
 }
 
 // perform answers a planned request: within its limits, broken where a fault says so, and noted in the journal.
-func (x *exchange) perform(p *planned, model string, sm *Sampling, body []byte, sel *script.Selection, answer func() []run) {
-	plan, err := x.breakage(body, model, sm, sel)
+func (x *exchange) perform(p *planned, model string, sm *Sampling, said given, answer func() []run) {
+	plan, err := x.breakage(model, sm, said)
 	if err != nil {
 		x.s.refuse(x.c, asAPIError(err))
 		return

@@ -25,13 +25,13 @@ func (s *Server) chat(c *gin.Context) {
 		return
 	}
 	x := s.open(c, body, req.Model, &req.Sampling)
-	req.scripted = x.find(func() *script.Request { return req.scriptRequest(c.Request.Header, body) })
+	req.scripted = x.find(&req.Sampling, func() *script.Request { return req.scriptRequest(c.Request.Header, body) })
 	p, err := s.planChat(req)
 	if err != nil {
 		s.refuse(c, asAPIError(err))
 		return
 	}
-	x.perform(p, req.Model, &req.Sampling, body, req.scripted, func() []run { return s.answerChat(c, p, req) })
+	x.perform(p, req.Model, &req.Sampling, req.scripted, func() []run { return s.answerChat(c, p, req) })
 }
 
 // answerChat paces and writes a planned answer, and returns how far it came.

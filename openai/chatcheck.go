@@ -43,7 +43,9 @@ func (c checker) chat(body []byte, h http.Header, maxDepth int) (*ChatRequest, e
 	}
 	set(&req.Store, b.Store)
 	set(&req.ParallelTools, b.ParallelToolCalls)
-	set(&req.SessionKey, b.PromptCacheKey)
+	if req.Wishes.Session == "" {
+		set(&req.SessionKey, b.PromptCacheKey)
+	}
 	if b.IncludeReasoning != nil {
 		req.HideReasoning = !*b.IncludeReasoning
 	}
@@ -125,8 +127,8 @@ func (c checker) chatEnums(req *ChatRequest, b *chatBody) error {
 		if err := oneOf(fmt.Sprintf("modalities[%d]", i), &m, "text", "audio"); err != nil {
 			return err
 		}
-		if m == "audio" && kindOf(b.Audio) != "an object" {
-			return missing("audio")
+		if m == "audio" {
+			return badRequest("modalities", codeUnsupValue, "unsupported value: 'modalities' does not support 'audio', answers are text")
 		}
 	}
 	if err := oneOf("prompt_cache_retention", b.PromptRetention, "in_memory", "in-memory", "24h"); err != nil {

@@ -182,7 +182,7 @@ func checkUnknown(body []byte, known func(string) bool) error {
 	}
 	worst, found := "", false
 	for name := range members {
-		if !known(name) && name != simMember && (!found || name < worst) {
+		if !known(name) && (!found || name < worst) {
 			worst, found = name, true
 		}
 	}

@@ -49,7 +49,7 @@ func (c checker) completionLimits(req *CompletionRequest, b *completionBody) err
 		return err
 	}
 	if req.MaxTokens == nil {
-		limit := max(16, req.MinTokens)
+		limit := max(16, req.MinTokens, req.Wishes.OutputTokens)
 		req.MaxTokens = &limit
 	}
 	if err := checkMin(req.Sampling); err != nil {

@@ -1,10 +1,6 @@
 package openai
 
-import (
-	"encoding/json"
-
-	"fakellm/openai/reply/script"
-)
+import "encoding/json"
 
 // Planner says what is said. Its methods are pure in effect, safe for concurrent use, and may return an *APIError for
 // what only they can judge (a schema keyword, a token id out of range).
@@ -123,6 +119,10 @@ type Sampling struct {
 	User string
 	// SessionKey groups requests of one conversation or tenant (prompt_cache_key, cache_salt, session_id), often empty.
 	SessionKey string
+	// Wishes is what the request tells the simulator itself.
+	Wishes Wishes
+	// Obfuscate pads the events of a stream (stream_options.include_obfuscation).
+	Obfuscate bool
 	// Priority as the engines read it: lower first, 0 by default.
 	Priority int
 }
@@ -150,7 +150,7 @@ type ChatRequest struct {
 	Store       bool
 	Metadata    map[string]string
 	// scripted answers instead of the planner's own words.
-	scripted *script.Selection
+	scripted given
 }
 
 // Message is one message of a conversation.
@@ -216,7 +216,7 @@ type CompletionRequest struct {
 	Echo    bool
 	Suffix  string
 	// scripted answers instead of the planner's own words.
-	scripted *script.Selection
+	scripted given
 }
 
 // PromptInput is text, or token ids when IDs is not nil.

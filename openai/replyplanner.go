@@ -103,13 +103,14 @@ func (p *ReplyPlanner) ChatChoice(r *ChatRequest, prompt Prompt, sample, room in
 	req := request(&r.Sampling, prompt, sample, room)
 	p.extend(&req, r)
 	if r.scripted != nil {
-		return p.scripted(v, &req, r.scripted)
+		return p.scripted(v, &req, &r.Sampling, r.scripted)
 	}
 	plan, err := v.Answer(&req)
 	if err != nil {
 		return Choice{}, schemaRefusal(r, err)
 	}
 	c := chatChoiceOf(plan, r)
+	r.Wishes.heed(&c, req.Format.Kind != reply.FormatText)
 	if r.Logprobs {
 		c.Probs = probs{v.Probs(&req, plan.IDs, r.Temperature == 0), false}
 	}
@@ -177,11 +178,12 @@ func (p *ReplyPlanner) CompletionChoice(r *CompletionRequest, prompt Prompt, ind
 	}
 	req := request(&r.Sampling, prompt, sample, room)
 	if r.scripted != nil {
-		return p.scripted(v, &req, r.scripted)
+		return p.scripted(v, &req, &r.Sampling, r.scripted)
 	}
 	req.User = r.Prompts[index].Text
 	plan := v.Plan(&req)
 	c := choiceOf(plan)
+	r.Wishes.heed(&c, false)
 	ids := plan.IDs
 	if r.Echo {
 		echo(&c, v.Encoding(), prompt.IDs)
@@ -213,6 +215,12 @@ func request(s *Sampling, prompt Prompt, sample, room int) reply.Request {
 	}
 	if s.Seed != nil {
 		r.Seed = *s.Seed
+	}
+	if n := s.Wishes.OutputTokens; n > 0 {
+		if r.Limits.HasMax {
+			n = min(n, r.Limits.Max)
+		}
+		r.Limits.Max, r.Limits.HasMax, r.Limits.IgnoreEOS = n, true, true
 	}
 	return r
 }

@@ -74,6 +74,13 @@ func (c checker) check(b *shared, h http.Header) (Sampling, error) {
 	if err := c.streamOptions(&s, b.StreamOptions); err != nil {
 		return s, err
 	}
+	if s.Wishes, err = c.wishes(b.Sim, h); err != nil {
+		return s, err
+	}
+	if s.Wishes.Seed != nil {
+		s.Seed = s.Wishes.Seed
+	}
+	s.SessionKey = orDefault(s.Wishes.Session, s.SessionKey)
 	s.Rank, err = c.rank(b, h)
 	return s, err
 }
@@ -95,6 +102,7 @@ func (c checker) streamOptions(s *Sampling, o *streamOptions) error {
 	}
 	set(&s.IncludeUsage, o.IncludeUsage)
 	set(&s.ContinuousUsage, o.ContinuousUsage)
+	set(&s.Obfuscate, o.IncludeObfuscation)
 	s.ContinuousUsage = s.ContinuousUsage && s.IncludeUsage
 	return nil
 }

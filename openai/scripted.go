@@ -11,10 +11,28 @@ import (
 	"fakellm/openai/reply/script"
 )
 
+// given is an answer whose words are known: of a mapping, of a tape, or of the request itself.
+type given interface {
+	// Outcome is what answer number sample says.
+	Outcome(sample int) (script.Outcome, error)
+	// Mapping names who answers, for the journal and for errors.
+	Mapping() string
+}
+
+// taped is an answer of a tape.
+type taped struct{ script.Played }
+
+// Outcome cannot fail.
+func (t taped) Outcome(sample int) (script.Outcome, error) { return t.Played.Outcome(sample), nil }
+
+// Mapping is "tape:" and the key of the request.
+func (t taped) Mapping() string { return "tape:" + t.Recording().Key }
+
 // Script holds the book of scripted replies in force and the state of its sequences and scenarios. It is safe for
 // concurrent use; replacing the book keeps the state.
 type Script struct {
 	book atomic.Pointer[script.Book]
+	tape atomic.Pointer[script.Tape]
 	mu   sync.Mutex
 	// state is guarded by mu.
 	state *script.State
@@ -35,6 +53,9 @@ func (s *Script) Book() *script.Book { return s.book.Load() }
 
 // Replace puts another book in force.
 func (s *Script) Replace(b *script.Book) { s.book.Store(b) }
+
+// Play answers what no mapping matches from a tape, nil for none. A tape keeps its place per session.
+func (s *Script) Play(t *script.Tape) { s.tape.Store(t) }
 
 // Edit replaces the book by what change makes of it, one edit at a time; on an error it stays.
 func (s *Script) Edit(change func(*script.Book) (*script.Book, error)) error {
@@ -66,9 +87,9 @@ func (s *Script) State(f func(*script.State)) {
 const mostNear = 3
 
 // match finds the answer of a request and advances the state; without one it says which mappings came closest.
-func (s *Script) match(q *script.Request) (sel *script.Selection, near []string) {
-	book := s.book.Load()
-	if len(book.Mappings()) == 0 {
+func (s *Script) match(q *script.Request) (said given, near []string) {
+	book, tape := s.book.Load(), s.tape.Load()
+	if len(book.Mappings()) == 0 && tape == nil {
 		return nil, nil
 	}
 	found := book.Candidates(q)
@@ -76,6 +97,11 @@ func (s *Script) match(q *script.Request) (sel *script.Selection, near []string)
 	defer s.mu.Unlock()
 	if picked, ok := found.Pick(s.state); ok {
 		return &picked, nil
+	}
+	if tape != nil {
+		if played, ok := tape.Play(s.state, q); ok {
+			return taped{played}, nil
+		}
 	}
 	for _, m := range book.NearMisses(s.state, q, mostNear) {
 		near = append(near, m.Mapping+": "+strings.Join(m.Failed, "; "))
@@ -110,12 +136,12 @@ func (r *CompletionRequest) scriptRequest(h http.Header, body []byte) *script.Re
 }
 
 // outcome is what a selection says to answer number sample; errors are answers.
-func outcome(sel *script.Selection, sample int) (script.Outcome, error) {
-	o, err := sel.Outcome(sample)
+func outcome(said given, sample int) (script.Outcome, error) {
+	o, err := said.Outcome(sample)
 	if err != nil {
 		return o, &APIError{
 			Status: http.StatusInternalServerError, Type: typeServer, Code: "script_error",
-			Message: "mapping " + sel.Mapping() + ": " + err.Error(),
+			Message: "mapping " + said.Mapping() + ": " + err.Error(),
 		}
 	}
 	if e := o.Error; e != nil {
@@ -131,9 +157,9 @@ func outcome(sel *script.Selection, sample int) (script.Outcome, error) {
 	return o, nil
 }
 
-// scripted plans the answer that a mapping gives.
-func (p *ReplyPlanner) scripted(v *reply.Planner, req *reply.Request, sel *script.Selection) (Choice, error) {
-	o, err := outcome(sel, req.Sample)
+// scripted plans an answer whose words are given.
+func (p *ReplyPlanner) scripted(v *reply.Planner, req *reply.Request, s *Sampling, said given) (Choice, error) {
+	o, err := outcome(said, req.Sample)
 	if err != nil {
 		return Choice{}, err
 	}
@@ -161,8 +187,12 @@ func (p *ReplyPlanner) scripted(v *reply.Planner, req *reply.Request, sel *scrip
 			c.Segments = []Segment{{Kind: Refusal, Positions: len(c.Ends)}}
 		}
 	}
-	if o.FinishReason != "" {
+	if o.FinishReason != "" && (o.FinishReason != reply.FinishStop || c.FinishReason != reply.FinishLength) {
 		c.FinishReason = o.FinishReason
 	}
+	if s.Logprobs {
+		c.Probs = probs{v.Probs(req, c.Output, s.Temperature == 0), false}
+	}
+	s.Wishes.heed(&c, len(o.Calls) > 0)
 	return c, nil
 }

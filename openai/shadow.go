@@ -25,6 +25,7 @@ type shared struct {
 	Metadata         map[string]string          `json:"metadata"`
 	Store            *bool                      `json:"store"`
 	StreamOptions    *streamOptions             `json:"stream_options"`
+	Sim              json.RawMessage            `json:"x_sim"`
 
 	engineFields
 }

@@ -11,17 +11,7 @@ func (m *model) DecodeRow(now engine.Time, ends []engine.Time, b engine.DecodeBa
 	if m.rows != nil && b.Requests > 0 && b.MeanContext == b.ActiveKV/b.Requests {
 		return m.pricedRow(now, ends, b, n)
 	}
-	for range n {
-		d, err := m.Decode(b)
-		if err != nil || d <= 0 {
-			return ends, err
-		}
-		now = now.Add(d)
-		ends = append(ends, now)
-		b.ActiveKV += b.Requests
-		b.MeanContext = b.ActiveKV / max(1, b.Requests)
-	}
-	return ends, nil
+	return engine.PriceRow(m, now, ends, b, n)
 }
 
 // rowChunk is how many passes a source prices at once.

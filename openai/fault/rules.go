@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"fakellm/internal/rng"
+
+	"fakellm/internal/glob"
 )
 
 // Rule gives a plan to some requests. Everything that is given must hold; the zero value fits every request.
@@ -98,8 +100,8 @@ type Facts struct {
 
 // fits reports whether the facts hold; counts, windows and chance come after.
 func (r *Rule) fits(f Facts) bool {
-	glob := func(pattern, s string) bool { return pattern == "" || globMatch(pattern, s) }
-	return glob(r.Route, f.Route) && glob(r.Model, f.Model) && glob(r.Key, f.Key) && glob(r.Session, f.Session) &&
+	fit := func(pattern, s string) bool { return pattern == "" || glob.Match(pattern, s) }
+	return fit(r.Route, f.Route) && fit(r.Model, f.Model) && fit(r.Key, f.Key) && fit(r.Session, f.Session) &&
 		(r.Stream == nil || *r.Stream == f.Stream) && (r.MaxRetry == nil || f.Retry <= *r.MaxRetry)
 }
 

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fakellm/internal/glob"
 )
 
 // Filter chooses records; everything that is given must hold. The zero value chooses all. Make one with ParseFilter.
@@ -73,26 +75,26 @@ func (f *Filter) add(name, v string, now time.Time) error {
 	}
 	var holds func(*Record) bool
 	var err error
-	glob := func(get func(*Record) string) { holds = func(r *Record) bool { return globMatch(v, get(r)) } }
+	fit := func(get func(*Record) string) { holds = func(r *Record) bool { return glob.Match(v, get(r)) } }
 	switch name {
 	case "id":
-		glob(func(r *Record) string { return r.ID })
+		fit(func(r *Record) string { return r.ID })
 	case "model":
-		glob(func(r *Record) string { return r.Model })
+		fit(func(r *Record) string { return r.Model })
 	case "route":
-		glob(func(r *Record) string { return r.Route })
+		fit(func(r *Record) string { return r.Route })
 	case "method":
 		holds = func(r *Record) bool { return strings.EqualFold(v, r.Method) }
 	case "session":
-		glob(func(r *Record) string { return r.Session })
+		fit(func(r *Record) string { return r.Session })
 	case "key":
-		glob(func(r *Record) string { return r.Key })
+		fit(func(r *Record) string { return r.Key })
 	case "mapping":
-		glob(func(r *Record) string { return r.Mapping })
+		fit(func(r *Record) string { return r.Mapping })
 	case "fault":
-		glob(func(r *Record) string { return r.Fault })
+		fit(func(r *Record) string { return r.Fault })
 	case "limited":
-		glob(func(r *Record) string { return r.Limited })
+		fit(func(r *Record) string { return r.Limited })
 	case "contains":
 		holds = func(r *Record) bool { return strings.Contains(r.Body, v) }
 	case "header":
@@ -190,14 +192,14 @@ func statusCond(v string) (func(*Record) bool, error) {
 }
 
 func headerCond(v string) (func(*Record) bool, error) {
-	name, glob, ok := strings.Cut(v, ":")
-	name, glob = strings.TrimSpace(name), strings.TrimSpace(glob)
+	name, pattern, ok := strings.Cut(v, ":")
+	name, pattern = strings.TrimSpace(name), strings.TrimSpace(pattern)
 	if !ok || name == "" {
 		return nil, fmt.Errorf("%q is not of the form name: glob", v)
 	}
 	return func(r *Record) bool {
 		for k, values := range r.Header {
-			if strings.EqualFold(k, name) && slices.ContainsFunc(values, func(s string) bool { return globMatch(glob, s) }) {
+			if strings.EqualFold(k, name) && slices.ContainsFunc(values, func(s string) bool { return glob.Match(pattern, s) }) {
 				return true
 			}
 		}
@@ -258,28 +260,4 @@ func (f Filter) Match(r *Record) bool {
 		}
 	}
 	return true
-}
-
-// globMatch matches a shell pattern over the whole string: * any run, slashes included, ? one byte. No recursion.
-func globMatch(pattern, s string) bool {
-	si, pi, star, mark := 0, 0, -1, 0
-	for si < len(s) {
-		switch {
-		case pi < len(pattern) && pattern[pi] == '*':
-			star, mark = pi, si
-			pi++
-		case pi < len(pattern) && (pattern[pi] == '?' || pattern[pi] == s[si]):
-			si++
-			pi++
-		case star >= 0:
-			mark++
-			si, pi = mark, star+1
-		default:
-			return false
-		}
-	}
-	for pi < len(pattern) && pattern[pi] == '*' {
-		pi++
-	}
-	return pi == len(pattern)
 }

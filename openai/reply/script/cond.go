@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"fakellm/internal/glob"
 )
 
 // leaf is one compiled condition.
@@ -131,7 +133,7 @@ func (q Condition) compile() (condition, []error) {
 	}
 	for _, name := range q.Tools {
 		c.leaves = append(c.leaves, leaf{what: fmt.Sprintf("tools offer %q", name), holds: func(v *view, _ *captures) bool {
-			return slices.ContainsFunc(v.Tools, func(t string) bool { return globMatch(t, name) })
+			return slices.ContainsFunc(v.Tools, func(t string) bool { return glob.Match(name, t) })
 		}})
 	}
 	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"fakellm/internal/glob"
 )
 
 // captures are the groups of the first regular expression that matched while a mapping was tried.
@@ -65,7 +67,7 @@ func (t Text) compile(fold bool) (pattern, error) {
 	plain("equalTo", t.EqualTo, false, func(s, arg string) bool { return s == arg })
 	plain("contains", t.Contains, false, strings.Contains)
 	plain("doesNotContain", t.DoesNotContain, true, strings.Contains)
-	plain("glob", t.Glob, false, globMatch)
+	plain("glob", t.Glob, false, func(s, pattern string) bool { return glob.Match(pattern, s) })
 	if err := p.expression("matches", t.Matches, fold, false); err != nil {
 		return p, err
 	}
@@ -226,28 +228,4 @@ func describeAll(list []pattern) string {
 		parts[i] = p.describe()
 	}
 	return strings.Join(parts, ", ")
-}
-
-// globMatch matches a shell pattern over the whole string, bytes apart. O(len(s)·len(pattern)) at worst, no recursion.
-func globMatch(s, pattern string) bool {
-	si, pi, star, mark := 0, 0, -1, 0
-	for si < len(s) {
-		switch {
-		case pi < len(pattern) && pattern[pi] == '*':
-			star, mark = pi, si
-			pi++
-		case pi < len(pattern) && (pattern[pi] == '?' || pattern[pi] == s[si]):
-			si++
-			pi++
-		case star >= 0:
-			mark++
-			si, pi = mark, star+1
-		default:
-			return false
-		}
-	}
-	for pi < len(pattern) && pattern[pi] == '*' {
-		pi++
-	}
-	return pi == len(pattern)
 }

@@ -70,8 +70,7 @@ func New(c Category, format string, args ...any) *Error {
 
 // Of returns the category of err, or "" when err carries none.
 func Of(err error) Category {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Category
 	}
 	return ""

@@ -104,6 +104,7 @@ func Build(h *HF, d Deployment) (Lists, error) {
 		return Lists{b.moe(), g.moe()}, nil
 	case DeepSeek:
 		return Lists{b.deepSeek(), g.deepSeek()}, nil
+	case Llama:
 	}
 	return Lists{b.llama(), g.llama()}, nil
 }

@@ -229,7 +229,7 @@ func (q *quantConfig) compressed(c *Choice) error {
 	if w == nil {
 		return fault.New(fault.UnknownQuant, "compressed-tensors without weights in config_groups")
 	}
-	mode := ""
+	var mode string
 	switch {
 	case w.Bits == 4 && w.Type == "int":
 		mode = "int4_wo"

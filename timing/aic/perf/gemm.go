@@ -105,8 +105,7 @@ func (db *DB) Gemm(q *GemmQuery, tokens int) (float64, error) {
 	}
 	sol := db.gemmSOL(q.Quant, flops)
 	m, n, k := float64(tokens), float64(q.N), float64(q.K)
-	switch db.Mode {
-	case SOL:
+	if db.Mode == SOL {
 		return sol(m, n, k), nil
 	}
 	ms, err := db.gemmProduct(q.Quant, m, n, k, sol)

@@ -56,6 +56,7 @@ func (db *DB) ContextMLA(q *MLAQuery, batch, s, prefix int) (float64, error) {
 		return sol(n, b, fresh, pre), nil
 	case Empirical:
 		return estimate()
+	case Silicon, Hybrid:
 	}
 	ms, err := t.at(db, key, grid.Coord{n, full, b}, table)
 	if db.Mode == Hybrid && fault.Missing(err) {
@@ -80,6 +81,7 @@ func (db *DB) GenerationMLA(q *MLAQuery, batch, s int) (float64, error) {
 		return sol(at), nil
 	case Empirical:
 		return db.estimate(t.origin, key.String(), t.grids[key], at, sol, sol(at))
+	case Silicon, Hybrid:
 	}
 	ms, err := t.at(db, key, at, sol)
 	if db.Mode == Hybrid && fault.Missing(err) {

@@ -149,6 +149,7 @@ func (db *DB) MoE(q *MoEQuery, perRank int) (float64, error) {
 		return sol(tokens), nil
 	case Empirical:
 		return db.moeEmpirical(q, tokens, sol)
+	case Silicon, Hybrid:
 	}
 	ms, err := db.moeSilicon(q, tokens, sol)
 	if db.Mode == Hybrid && fault.Missing(err) {

@@ -113,6 +113,7 @@ func peak(s *table.System, q Quant) (float64, error) {
 		field, v = "gpu.fp8_tc_flops", s.GPU.FP8
 	case fp4:
 		field, v = "gpu.fp4_tc_flops", s.GPU.FP4
+	case bf16:
 	}
 	if v <= 0 {
 		return 0, fault.New(fault.UnsupportedQuant, "quantisation %s: system %s has no %s", q.Name, s.Name, field)

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -185,7 +186,7 @@ func readChunk(chunk parquet.ColumnChunk, sink *sink, buf []parquet.Value, limit
 	defer pages.Close() //nolint:errcheck // nothing to flush
 	for {
 		page, err := pages.ReadPage()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -211,7 +212,7 @@ func readPage(page parquet.Page, sink *sink, buf []parquet.Value, limit int) err
 				return fmt.Errorf("row %d: %w", sink.rows(), e)
 			}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

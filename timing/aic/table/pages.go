@@ -91,6 +91,7 @@ func pageValues(h *format.PageHeader) int64 {
 		return int64(h.DictionaryPageHeader.V.NumValues)
 	case format.DataPageV2:
 		return int64(h.DataPageHeaderV2.V.NumValues)
+	case format.DataPage, format.IndexPage:
 	}
 	return int64(h.DataPageHeader.V.NumValues)
 }
@@ -120,6 +121,7 @@ func (c *pageChecker) unfolds(codec format.CompressionCodec, body []byte, h *for
 		return nil
 	case format.Zstd:
 		return c.unfoldsZstd(body, limit)
+	default: // no table is written with another one
 	}
 	return fmt.Errorf("compression %v, want none, snappy or zstd", codec)
 }

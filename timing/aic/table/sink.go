@@ -74,6 +74,7 @@ func (s *sink) add(v *parquet.Value) error {
 	case Bool:
 		s.bools = append(s.bools, v.IsNull() || v.Boolean())
 		return nil
+	case Int, Float:
 	}
 	if v.IsNull() {
 		return fmt.Errorf("no value")

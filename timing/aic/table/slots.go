@@ -126,7 +126,8 @@ func (st *Store) ResolveVersion(ix *Index, backend, request string) (string, err
 		}
 		return slices.MaxFunc(versions, func(a, b string) int { return slices.Compare(slotRank(a), slotRank(b)) }), nil
 	}
-	slot, version := request, ""
+	slot := request
+	var version string
 	switch request {
 	case "", "current":
 		slot, version = "current", acc.Current

@@ -1,8 +1,9 @@
-package fault
+// Package glob matches shell patterns over names that hold slashes, such as model ids and routes. It is pure.
+package glob
 
-// globMatch matches a shell pattern over the whole string: * any run, slashes included since model ids hold them, ? one
-// byte. O(len(s)·len(pattern)) at worst, no recursion.
-func globMatch(pattern, s string) bool {
+// Match reports whether the whole of s fits pattern: * is any run of bytes, slashes included, ? is one byte. It takes
+// O(len(s)·len(pattern)) at worst and does not recurse, so a pattern from outside cannot hold anything up.
+func Match(pattern, s string) bool {
 	si, pi, star, mark := 0, 0, -1, 0
 	for si < len(s) {
 		switch {
