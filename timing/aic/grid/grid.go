@@ -121,6 +121,7 @@ func (g *Grid) At(at Coord, rule Rule, sol func(Coord) float64) (float64, error)
 		return v, nil
 	case outside:
 		return g.hold(at, sol)
+	case missing:
 	}
 	return 0, ErrMissing
 }
