@@ -20,6 +20,7 @@ type Server struct {
 	Port            int           `koanf:"port" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"TCP port; 0 picks a free one"`
 	APIKey          []string      `koanf:"api_key" jsonschema_description:"keys that are accepted; empty: no key is asked for"`
 	Strict          bool          `koanf:"strict" jsonschema_description:"refuse unknown request fields with 400 instead of ignoring them"`
+	Lenient         bool          `koanf:"lenient" jsonschema_description:"accept the meaningless values that test suites of SDKs send: limits of 0, ids that were never stored"`
 	MaxBodyBytes    int           `koanf:"max_body_bytes" jsonschema:"minimum=1" jsonschema_description:"largest request body in bytes; a larger one gets 413"`
 	DrainTimeout    time.Duration `koanf:"drain_timeout" jsonschema_description:"how long open streams may go on after SIGTERM"`
 	LogLevel        string        `koanf:"log_level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"least severe message that is logged"`

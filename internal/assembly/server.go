@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -50,6 +51,8 @@ type Server struct {
 	stop    chan struct{} // closed by Close: ends what watches files
 	once    sync.Once
 	watched sync.WaitGroup
+	// draining keeps a late warm-up from saying "ready".
+	draining atomic.Bool
 }
 
 // NewServer builds a server from settings and starts its engine. Bad settings give an error that joins every problem,
@@ -57,6 +60,9 @@ type Server struct {
 func NewServer(c *config.Config, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Strict && c.Lenient {
+		return nil, errors.New("strict, lenient: only one of them can be true")
 	}
 	t, err := Timing(c)
 	if err != nil {
@@ -117,15 +123,20 @@ func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
 	s.http = s.face.HTTPServer()
 	s.http.Handler = s.handler
 	s.watched.Go(func() { s.watch(s.stop) })
+	s.watched.Go(func() { s.warm(plan) })
 	s.http.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)
 	return nil
 }
 
 func policy(c *config.Config) openai.Policy {
-	if c.Strict {
+	switch {
+	case c.Strict:
 		return openai.PolicyStrict
+	case c.Lenient:
+		return openai.PolicyLenient
+	default:
+		return openai.PolicyNormal
 	}
-	return openai.PolicyNormal
 }
 
 // metrics chooses the engine's own set by dialect: a vLLM shape speaks vLLM's names unless told otherwise.
@@ -205,15 +216,27 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Serve answers on l until Drain or Close; a graceful end is no error.
 func (s *Server) Serve(l net.Listener) error {
-	s.face.SetReady(true)
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
 }
 
+// warm loads the vocabulary of the served model in the background, so that neither the start nor the first request waits
+// for it, and says "ready" then.
+func (s *Server) warm(p *openai.ReplyPlanner) {
+	s.face.SetReady(false)
+	if err := p.Load(s.model()); err != nil {
+		s.log.Error("the vocabulary could not be loaded", "model", s.model(), "err", err)
+	}
+	if !s.draining.Load() {
+		s.face.SetReady(true)
+	}
+}
+
 // Drain says "not ready", refuses new requests, lets open ones finish until ctx ends, and reports what was served.
 func (s *Server) Drain(ctx context.Context) Counts {
+	s.draining.Store(true)
 	s.face.SetReady(false)
 	cut := s.live.Drain(ctx) != nil
 	counts := s.tally.counts()
