@@ -1,15 +1,12 @@
 package assembly
 
 import (
-	"archive/zip"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"fakellm/config"
 	"fakellm/timing/aic"
+	"fakellm/timing/aic/datadir"
 	"fakellm/timing/analytic"
 )
 
@@ -58,38 +55,17 @@ func aicTiming(c *config.Config) (StepTiming, error) {
 	return StepTiming{Source: m.Source(), Blocks: blocks}, nil
 }
 
-// OpenAIC opens AIConfigurator's tables: a directory, an installed package, or a wheel straight from the registry.
+// OpenAIC opens AIConfigurator's tables: a directory, an installed package, or a wheel straight from the registry. They
+// stay open as long as the process: tables are read when a pass first needs them.
 func OpenAIC(path string) (*aic.Data, error) {
-	files, configs, err := TableFiles(path)
-	if err != nil {
-		return nil, err
-	}
-	data, err := aic.Open(files, configs...)
-	if err != nil {
-		return nil, fmt.Errorf("aic_systems_dir %s: %w", path, err)
-	}
-	return data, nil
-}
-
-// TableFiles opens a directory or a wheel that holds tables, with further places for model configurations. A wheel stays
-// open as long as the process: tables are read when asked for.
-func TableFiles(path string) (files fs.FS, configs []fs.FS, err error) {
 	if path == "" {
-		return nil, nil, errors.New("aic_systems_dir: missing; fakellm timing data says how to get the tables")
+		return nil, errors.New("aic_systems_dir: missing; fakellm timing data says how to get the tables")
 	}
-	info, err := os.Stat(path)
+	opened, err := datadir.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("aic_systems_dir: %w", err)
+		return nil, fmt.Errorf("aic_systems_dir: %w", err)
 	}
-	if info.IsDir() {
-		inside, beside := filepath.Join(path, "model_configs"), filepath.Join(path, "..", "model_configs")
-		return os.DirFS(path), []fs.FS{os.DirFS(inside), os.DirFS(beside)}, nil
-	}
-	wheel, err := zip.OpenReader(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("aic_systems_dir %s: neither a directory nor a wheel: %w", path, err)
-	}
-	return wheel, nil, nil
+	return opened.Data, nil
 }
 
 // fraction is the share of memory asked for; nil leaves it to the backend's own default.

@@ -8,8 +8,7 @@ import (
 	"fakellm/openai/reply"
 )
 
-// planner says what is answered, as the settings want it. The vocabulary of the served model is loaded right away, so
-// that the first request does not wait for it.
+// planner says what is answered, as the settings want it.
 func planner(c *config.Config) (*openai.ReplyPlanner, error) {
 	o := openai.PlannerOptions{Reply: reply.Config{
 		Mode: c.ReplyMode, Seed: c.Seed,
@@ -22,5 +21,5 @@ func planner(c *config.Config) (*openai.ReplyPlanner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reply: %w", err)
 	}
-	return p, p.Load(c.Model)
+	return p, nil
 }

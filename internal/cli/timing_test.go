@@ -166,7 +166,7 @@ func TestTimingRefuses(t *testing.T) {
 		{`gpu "h1": known are`, []string{"predict", "--gpu", "h1", "--model", "qwen3-8b"}},
 		{"model: missing", []string{"predict", "--gpu", "h100"}},
 		{"aic_systems_dir: missing", []string{"predict", "--ais-system", "h100_sxm"}},
-		{"aic_systems_dir: stat", []string{"predict", "--aic-system", "h100_sxm", "--aic-systems-dir", "absent"}},
+		{"stat absent: no such file", []string{"predict", "--aic-system", "h100_sxm", "--aic-systems-dir", "absent"}},
 		{"neither a directory nor a wheel", []string{"data", "--aic-systems-dir", "timing.go"}},
 		{"planner-profile-data: the profile needs", []string{"predict", "--source", "profile"}},
 		{"prefill_ms -1", []string{"predict", "--source", "fixed", "--prefill-ms", "-1"}},
