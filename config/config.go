@@ -101,6 +101,9 @@ type Observe struct {
 type Control struct {
 	Mappings       []string `koanf:"mappings" jsonschema_description:"files of scripted replies, YAML or JSON; they are read again when they change"`
 	Faults         string   `koanf:"faults" jsonschema_description:"file of fault rules, YAML or JSON; it is read again when it changes"`
+	RecordFrom     string   `koanf:"record_from" jsonschema_description:"base URL of a real endpoint, for example https://api.openai.com/v1, which answers what no mapping matches, with the client's own key; needs record_to"`
+	RecordTo       string   `koanf:"record_to" jsonschema_description:"tape that answers of record_from are appended to, as JSON lines without keys"`
+	ReplayTape     string   `koanf:"replay_tape" jsonschema_description:"tape that answers the requests it knows, with the engine's timing"`
 	RPM            int      `koanf:"rpm" jsonschema:"minimum=0" jsonschema_description:"requests per minute and API key; 0: no limit"`
 	TPM            int      `koanf:"tpm" jsonschema:"minimum=0" jsonschema_description:"tokens per minute and API key; 0: no limit"`
 	JournalRecords int      `koanf:"journal_records" jsonschema:"minimum=0" jsonschema_description:"requests that /sim/requests remembers; 0: none"`

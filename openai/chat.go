@@ -26,6 +26,10 @@ func (s *Server) chat(c *gin.Context) {
 	}
 	x := s.open(c, body, req.Model, &req.Sampling)
 	req.scripted = x.find(&req.Sampling, func() *script.Request { return req.scriptRequest(c.Request.Header, body) })
+	if req.scripted == nil && s.opts.Recorder != nil {
+		x.passOn("chat", req.Model, &req.Sampling, body)
+		return
+	}
 	p, err := s.planChat(req)
 	if err != nil {
 		s.refuse(c, asAPIError(err))

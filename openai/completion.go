@@ -22,6 +22,10 @@ func (s *Server) completion(c *gin.Context) {
 	}
 	x := s.open(c, body, req.Model, &req.Sampling)
 	req.scripted = x.find(&req.Sampling, func() *script.Request { return req.scriptRequest(c.Request.Header, body) })
+	if req.scripted == nil && s.opts.Recorder != nil {
+		x.passOn("completions", req.Model, &req.Sampling, body)
+		return
+	}
 	p, err := s.planCompletion(req)
 	if err != nil {
 		s.refuse(c, asAPIError(err))

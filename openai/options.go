@@ -93,12 +93,13 @@ type Options struct {
 	IDSeed uint64
 	// Metrics serves /metrics; nil answers 404 there.
 	Metrics http.Handler
-	// Script answers what a mapping matches, Limiter refuses what a key has used up, Breaker breaks answers on purpose,
+	// Script answers what a mapping or a tape matches, Recorder asks a real endpoint for the rest, Limiter refuses what a key has used up, Breaker breaks answers on purpose,
 	// Journal remembers what was asked and answered. Each may be nil.
-	Script  *Script
-	Limiter *limit.Limiter
-	Breaker *Breaker
-	Journal *journal.Journal
+	Script   *Script
+	Recorder *Recorder
+	Limiter  *limit.Limiter
+	Breaker  *Breaker
+	Journal  *journal.Journal
 	// Observer may be nil.
 	Observer Observer
 }

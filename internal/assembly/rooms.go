@@ -14,13 +14,14 @@ import (
 	"fakellm/openai/reply/script"
 )
 
-// rooms are the optional parts of the face: scripted replies, faults, limits and the journal.
+// rooms are the optional parts of the face: scripted replies, tapes, faults, limits and the journal.
 type rooms struct {
-	script  *openai.Script
-	breaker *openai.Breaker
-	limiter *limit.Limiter
-	journal *journal.Journal
-	close   []func() error
+	script   *openai.Script
+	recorder *openai.Recorder
+	breaker  *openai.Breaker
+	limiter  *limit.Limiter
+	journal  *journal.Journal
+	close    []func() error
 }
 
 // newRooms builds what the settings ask for. Errors name the setting and the file.
@@ -42,7 +43,44 @@ func newRooms(c *config.Config, own *metrics.Own) (*rooms, error) {
 			return nil, err
 		}
 	}
+	if err := r.tapes(c); err != nil {
+		return r, err
+	}
 	return r, r.keep(c)
+}
+
+// tapes opens the tape that is played and the one that is recorded.
+func (r *rooms) tapes(c *config.Config) error {
+	if c.ReplayTape != "" {
+		f, err := os.Open(c.ReplayTape)
+		if err != nil {
+			return fmt.Errorf("replay_tape: %w", err)
+		}
+		tape, err := script.ReadTape(c.ReplayTape, f)
+		_ = f.Close() // it was only read
+		if err != nil {
+			return fmt.Errorf("replay_tape: %w", err)
+		}
+		r.script.Play(tape)
+	}
+	switch {
+	case c.RecordFrom == "" && c.RecordTo == "":
+		return nil
+	case c.RecordTo == "":
+		return fmt.Errorf("record_from %q: needs record_to, the file to record to", c.RecordFrom)
+	case c.RecordFrom == "":
+		return fmt.Errorf("record_to %q: needs record_from, the endpoint to record", c.RecordTo)
+	}
+	f, err := os.OpenFile(c.RecordTo, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("record_to: %w", err)
+	}
+	r.close = append(r.close, f.Close)
+	if r.recorder, err = openai.NewRecorder(c.RecordFrom, f); err != nil {
+		return fmt.Errorf("record_from: %w", err)
+	}
+	r.close = append(r.close, func() error { r.recorder.Close(); return nil })
+	return nil
 }
 
 // keep starts the journal. A file alone keeps one record in memory.

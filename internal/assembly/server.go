@@ -102,10 +102,12 @@ func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
 	if err != nil {
 		return err
 	}
-	if s.rooms, err = newRooms(c, own); err != nil {
+	if s.rooms, err = newRooms(c, own); s.rooms != nil {
+		s.closers = append(s.closers, s.rooms.close...)
+	}
+	if err != nil {
 		return err
 	}
-	s.closers = append(s.closers, s.rooms.close...)
 	b := &backend{
 		live: s.live, drafts: s.engine.NumSpeculativeTokens > 0,
 		limits: openai.Limits{MaxModelLen: LongestSequence(s.engine), Ranks: s.engine.DPSize},
@@ -114,7 +116,7 @@ func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
 		ServedModels: c.ServedModelName, APIKeys: c.APIKey, Dialect: openai.Dialect(c.Dialect), Policy: policy(c),
 		MaxBodyBytes: int64(c.MaxBodyBytes), Version: o.Version, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 		Observer: &watcher{own: own, tally: s.tally}, ListedModel: c.Model, StreamInterval: c.StreamInterval,
-		Script: s.rooms.script, Breaker: s.rooms.breaker, Limiter: s.rooms.limiter, Journal: s.rooms.journal,
+		Script: s.rooms.script, Recorder: s.rooms.recorder, Breaker: s.rooms.breaker, Limiter: s.rooms.limiter, Journal: s.rooms.journal,
 	}, b, plan)
 	if err != nil {
 		return err
