@@ -41,7 +41,7 @@ type Reply struct {
 // Engine describes the simulated workers, under vLLM's names where vLLM has the setting.
 type Engine struct {
 	Backend                 string  `koanf:"backend" jsonschema:"enum=vllm,enum=sglang,enum=trtllm" jsonschema_description:"scheduler that is imitated"`
-	NumWorkers              int     `koanf:"num_workers" jsonschema:"minimum=1" jsonschema_description:"equal workers behind the endpoint, served round robin"`
+	NumWorkers              int     `koanf:"num_workers" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"equal workers behind the endpoint, served round robin"`
 	NumGPUBlocks            int     `koanf:"num_gpu_blocks" jsonschema:"minimum=0" jsonschema_description:"KV blocks per rank; 0: 16384, or what the timing model's GPU can hold"`
 	BlockSize               int     `koanf:"block_size" jsonschema:"minimum=0" jsonschema_description:"tokens per KV block (SGLang: the page); 0: the backend's default, vllm 64, sglang 1, trtllm 32"`
 	MaxModelLen             int     `koanf:"max_model_len" jsonschema:"minimum=0" jsonschema_description:"longest prompt plus output in tokens; 0: what the KV pool can hold"`
@@ -50,7 +50,7 @@ type Engine struct {
 	EnablePrefixCaching     bool    `koanf:"enable_prefix_caching" jsonschema_description:"reuse the KV blocks of earlier prompts"`
 	EnableChunkedPrefill    bool    `koanf:"enable_chunked_prefill" jsonschema_description:"split prompts over passes (sglang: always)"`
 	PreemptionMode          string  `koanf:"preemption_mode" jsonschema:"enum=lifo,enum=fifo" jsonschema_description:"which running request gives way when blocks run out (vllm)"`
-	DataParallelSize        int     `koanf:"data_parallel_size" jsonschema:"minimum=1" jsonschema_description:"data-parallel ranks per worker, behind one barrier"`
+	DataParallelSize        int     `koanf:"data_parallel_size" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"data-parallel ranks per worker, behind one barrier"`
 	PrefillScheduleInterval int     `koanf:"prefill_schedule_interval" jsonschema:"minimum=1" jsonschema_description:"group steps between prefills of data-parallel vllm ranks"`
 	PrefillDecodeInterval   int     `koanf:"prefill_decode_interval" jsonschema:"minimum=0" jsonschema_description:"rounds without prefill after a prefill (sglang)"`
 	NumSpeculativeTokens    int     `koanf:"num_speculative_tokens" jsonschema:"minimum=0,maximum=5" jsonschema_description:"draft tokens per pass of speculative decoding; 0: off"`

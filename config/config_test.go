@@ -111,6 +111,9 @@ func TestBadSettings(t *testing.T) {
 		{"a bad variable is named", "", []string{"FAKELLM_MAX_NUM_SEQS=-1"}, nil, `environment FAKELLM_MAX_NUM_SEQS: max_num_seqs: -1 is below 0`},
 		{"an unknown variable is refused", "", []string{"FAKELLM_PROT=1"}, nil, `environment FAKELLM_PROT: unknown setting "prot"`},
 		{"a bad flag is named", "", nil, []string{"--log-level=loud"}, `flag --log-level: log_level: "loud" is none of`},
+		{"a key twice in JSON, which YAML's parser reads as well", "{\"port\": 1, \"port\": 2}", nil, nil, `port is set twice`},
+		{"null where zero means something else", "port: null\n", nil, nil, `port: null is not a value`},
+		{"more workers than any machine holds", "num_workers: 1000000\n", nil, nil, `num_workers: 1000000 is above 10000`},
 		{"not a number", "decode_ms: .nan\n", nil, nil, `not a finite number`},
 	} {
 		t.Run(row.why, func(t *testing.T) {
@@ -132,8 +135,8 @@ func TestBadSettings(t *testing.T) {
 }
 
 func TestEveryProblemIsReported(t *testing.T) {
-	_, err := Load(Source{Environ: []string{"FAKELLM_PORT=-1", "FAKELLM_OUTPUT_MEAN=0"}})
-	for _, want := range []string{"FAKELLM_PORT", "FAKELLM_OUTPUT_MEAN"} {
+	_, err := Load(Source{Environ: []string{"FAKELLM_PORT=abc", "FAKELLM_OUTPUT_MEAN=0", "FAKELLM_BACKEND=x"}})
+	for _, want := range []string{"FAKELLM_PORT", "FAKELLM_OUTPUT_MEAN", "FAKELLM_BACKEND"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
 		}

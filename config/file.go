@@ -21,12 +21,12 @@ func ParseFile(path string, data []byte) (map[string]any, map[string]string, err
 	if strings.HasSuffix(path, ".json") {
 		parser = json.Parser()
 	}
-	k := koanf.New("\x00")
-	if err := k.Load(rawbytes.Provider(data), parser); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
 	lines, err := keyLines(data)
 	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	k := koanf.New("\x00")
+	if err := k.Load(rawbytes.Provider(data), parser); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	values, from := map[string]any{}, map[string]string{}
@@ -56,7 +56,11 @@ func keyLines(data []byte) (map[string]int, error) {
 		return nil, fmt.Errorf("line %d: settings must be a mapping of keys to values", root.Line)
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		lines[root.Content[i].Value] = root.Content[i].Line
+		key := root.Content[i]
+		if first, twice := lines[key.Value]; twice {
+			return nil, fmt.Errorf("line %d: %s is set twice, first in line %d", key.Line, key.Value, first)
+		}
+		lines[key.Value] = key.Line
 	}
 	return lines, nil
 }

@@ -53,15 +53,12 @@ func Load(src Source) (Config, error) {
 			origin[key] = from[key]
 		}
 	}
-	if err := errors.Join(problems...); err != nil {
-		return Config{}, err
-	}
 	var c Config
 	conf := koanf.UnmarshalConf{Tag: "koanf"}
 	if err := k.UnmarshalWithConf("", &c, conf); err != nil {
 		return Config{}, err
 	}
-	return c, c.check(origin)
+	return c, errors.Join(append(problems, c.check(origin))...)
 }
 
 // Origins returns the names by which a user may have set a key, for messages.

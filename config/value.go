@@ -15,7 +15,8 @@ import (
 // parse turns a value of a file, variable or flag into the field's type, without rounding or guessing.
 func (f Field) parse(v any) (any, error) {
 	if v == nil {
-		if f.typ.Kind() == reflect.Int { // null is the engines' word for "no limit", which is 0 here
+		switch f.Key { // the engines write null for "no limit", which is 0 here
+		case "max_num_seqs", "max_num_batched_tokens", "max_model_len":
 			return 0, nil
 		}
 		return nil, errors.New("null is not a value")

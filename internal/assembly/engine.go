@@ -10,6 +10,9 @@ import (
 	"fakellm/engine"
 )
 
+// maxRanks bounds what one process simulates.
+const maxRanks = 20_000
+
 // Engine translates the settings into one worker. The error joins every problem, each under its setting's name.
 func Engine(c *config.Config) (engine.Config, error) {
 	s := &c.Engine
@@ -31,6 +34,10 @@ func Engine(c *config.Config) (engine.Config, error) {
 	rates, err := acceptRates(s)
 	e.AcceptRates = rates
 	problems := append([]error{err}, e.Validate()...)
+	if n := s.NumWorkers * s.DataParallelSize; n > maxRanks {
+		problems = append(problems, fmt.Errorf("num_workers %d x data_parallel_size %d: %d ranks, at most %d",
+			s.NumWorkers, s.DataParallelSize, n, maxRanks))
+	}
 	return e, errors.Join(problems...)
 }
 

@@ -81,6 +81,9 @@ func settings(cmd *cobra.Command, env Env, fields []config.Field) func(args []st
 	config.AddFlags(cmd.Flags(), fields)
 	file := cmd.Flags().String("config", "", "YAML or JSON file of settings (environment FAKELLM_CONFIG)")
 	return func(args []string) (config.Config, error) {
+		if len(args) > 0 && (args[0] == "true" || args[0] == "false") {
+			return config.Config{}, badInput(fmt.Errorf("%q stands where the model's name belongs: write --flag=%s", args[0], args[0]))
+		}
 		if len(args) > 0 && args[0] != "" {
 			if cmd.Flags().Changed("model") {
 				return config.Config{}, badInput(errors.New("model: given both as argument and as --model"))

@@ -142,6 +142,29 @@ func (f *replayFlags) checkLoad() error {
 		return fmt.Errorf("request_rate %v: must be greater than 0", f.rate.value)
 	}
 	f.synthetic.Rate, f.synthetic.Interval = f.rate.value, f.interval.value
+	return f.checkSize()
+}
+
+// Bounds of a made-up load: what a replay could not hold in memory is refused before it tries.
+const (
+	maxLoadTokens   = 1 << 30
+	maxLoadRequests = 50_000_000
+	maxLoadBlocks   = 2_000_000_000
+)
+
+// checkSize bounds lengths, requests and the identities of all prompt blocks together (at least 16 tokens a block).
+func (f *replayFlags) checkSize() error {
+	s := &f.synthetic
+	switch {
+	case s.Prompt > maxLoadTokens:
+		return fmt.Errorf("input_tokens %d: at most %d", s.Prompt, maxLoadTokens)
+	case s.Output > maxLoadTokens:
+		return fmt.Errorf("output_tokens %d: at most %d", s.Output, maxLoadTokens)
+	case s.Sessions > maxLoadRequests || s.Turns > maxLoadRequests || s.Sessions*s.Turns > maxLoadRequests:
+		return fmt.Errorf("request_count %d x turns_per_session %d: at most %d requests", s.Sessions, s.Turns, maxLoadRequests)
+	case s.Sessions*s.Turns*(s.Prompt/16+1) > maxLoadBlocks:
+		return fmt.Errorf("request_count %d x input_tokens %d: more than memory holds", s.Sessions*s.Turns, s.Prompt)
+	}
 	return nil
 }
 
