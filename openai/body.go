@@ -174,16 +174,16 @@ func kindOf(raw []byte) string {
 	if len(raw) == 0 {
 		return "nothing"
 	}
-	switch c := raw[0]; {
-	case c == '{':
+	switch raw[0] {
+	case '{':
 		return "an object"
-	case c == '[':
+	case '[':
 		return "an array"
-	case c == '"':
+	case '"':
 		return "a string"
-	case c == 't' || c == 'f':
+	case 't', 'f':
 		return "a boolean"
-	case c == 'n':
+	case 'n':
 		return "null"
 	default:
 		return "a number"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"fakellm/openai/journal"
 	"fakellm/openai/reply/script"
 )
 
@@ -104,7 +105,7 @@ func (s *Server) newStream(c *gin.Context, p *planned, sm *Sampling, who identit
 	}
 	st.init(s, p, c.GetTime(keyStart))
 	st.offsets = make([]int, len(st.runs))
-	st.continuous = sm.ContinuousUsage
+	st.continuous, st.frame.padded = sm.ContinuousUsage, sm.Obfuscate
 	for i := range p.prompts {
 		st.promptTokens += p.prompts[i].Tokens
 	}
@@ -153,6 +154,7 @@ func (s *Server) serveStream(c *gin.Context, st *stream, p *planned) {
 		p.forget()
 	}
 	ok := st.serve(c.Request.Context())
+	journal.From(c.Request.Context()).Update(st.observe)
 	switch {
 	case st.begun:
 		if t := serverTiming(st.runs); t != "" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -58,10 +59,8 @@ func oneOf(field string, v *string, list ...string) error {
 	if v == nil {
 		return nil
 	}
-	for _, ok := range list {
-		if *v == ok {
-			return nil
-		}
+	if slices.Contains(list, *v) {
+		return nil
 	}
 	return badRequest(field, codeValue, "invalid '%s': %q is none of %s", field, clip(*v), strings.Join(list, ", "))
 }

@@ -25,7 +25,7 @@ func TestGoOpenAIClient(t *testing.T) {
 		r := newRig(t, Options{}, &pacer{gap: time.Millisecond}, planner)
 		c := r.goOpenAI()
 		req := goopenai.ChatCompletionRequest{
-			Model: "gpt-4o", MaxTokens: 9, Stop: []string{"\x00"},
+			Model: "gpt-4o", MaxCompletionTokens: 9, Stop: []string{"\x00"},
 			Messages:      []goopenai.ChatCompletionMessage{{Role: "user", Content: "hello"}},
 			StreamOptions: nil,
 		}

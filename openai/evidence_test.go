@@ -28,8 +28,8 @@ type evidence struct {
 
 // TestEvidence runs every line against a server of its own on virtual time.
 func TestEvidence(t *testing.T) {
-	real := realPlanner(t, PlannerOptions{})
-	for _, list := range [][]evidence{chunkEvidence(), toolEvidence(real), errorEvidence(), otherEvidence(real)} {
+	own := realPlanner(t, PlannerOptions{})
+	for _, list := range [][]evidence{chunkEvidence(), toolEvidence(own), errorEvidence(), otherEvidence(own)} {
 		for _, e := range list {
 			t.Run(e.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -180,7 +180,7 @@ func chunkEvidence() []evidence {
 	}
 }
 
-func toolEvidence(real Planner) []evidence {
+func toolEvidence(own Planner) []evidence {
 	three := wordChoice(6, "tool_calls")
 	three.Text, three.Ends = `{"a":1}{"b":2}{"c":3}`, []uint32{3, 7, 10, 14, 17, 21}
 	for i := range 3 {
@@ -209,7 +209,7 @@ func toolEvidence(real Planner) []evidence {
 				}
 			},
 		},
-		{name: "09 ids of calls are not used again in the next turn", planner: real, test: func(t *testing.T, r *rig) {
+		{name: "09 ids of calls are not used again in the next turn", planner: own, test: func(t *testing.T, r *rig) {
 			seen := map[string]bool{}
 			body := withTools(`{"role":"user","content":"hello"}`)
 			for turn := range 3 {
@@ -227,7 +227,7 @@ func toolEvidence(real Planner) []evidence {
 				body = withTools(fmt.Sprintf(`{"role":"user","content":"hello %d"}`, turn))
 			}
 		}},
-		{name: "11 calls end with tool_calls, 12 never without calls", planner: real, test: func(t *testing.T, r *rig) {
+		{name: "11 calls end with tool_calls, 12 never without calls", planner: own, test: func(t *testing.T, r *rig) {
 			for _, stream := range []bool{false, true} {
 				body := withTools(`{"role":"user","content":"hello"}`)
 				if stream {
@@ -244,7 +244,7 @@ func toolEvidence(real Planner) []evidence {
 				}
 			}
 		}},
-		{name: "26 our own answer is accepted as history", planner: real, test: func(t *testing.T, r *rig) {
+		{name: "26 our own answer is accepted as history", planner: own, test: func(t *testing.T, r *rig) {
 			_, s := r.ask(t, chatPath, withTools(`{"role":"user","content":"hello"}`))
 			var c struct {
 				Choices []struct {
@@ -334,12 +334,12 @@ func checkEnvelopeKeys(t *testing.T, resp *http.Response, body string) {
 	}
 }
 
-func otherEvidence(real Planner) []evidence {
+func otherEvidence(own Planner) []evidence {
 	thinking := wordChoice(6, "stop")
 	thinking.Reasoning, thinking.Segments = 3, []Segment{{Kind: Reasoning, Positions: 3}, {Kind: Content, Positions: 3}}
 	think := words{choice: func(int, int) Choice { return thinking }}
 	list := []evidence{
-		{name: "27 both limits are exact", planner: real, test: func(t *testing.T, r *rig) {
+		{name: "27 both limits are exact", planner: own, test: func(t *testing.T, r *rig) {
 			for _, field := range []string{"max_tokens", "max_completion_tokens"} {
 				if _, s := r.ask(t, chatPath, withField(`"`+field+`":7`)); !strings.Contains(s, `"completion_tokens":7,`) {
 					t.Errorf("%s: %s", field, s)
@@ -352,7 +352,7 @@ func otherEvidence(real Planner) []evidence {
 				t.Errorf("%d %s", resp.StatusCode, s)
 			}
 		}},
-		{name: "28 top_logprobs null is 0, numbers and bytes are there", planner: real, test: func(t *testing.T, r *rig) {
+		{name: "28 top_logprobs null is 0, numbers and bytes are there", planner: own, test: func(t *testing.T, r *rig) {
 			_, s := r.ask(t, chatPath, withField(`"logprobs":true,"top_logprobs":null,"max_tokens":5`))
 			var c chatResponse
 			if err := json.Unmarshal([]byte(s), &c); err != nil || len(c.Choices[0].Logprobs.Content) != 5 {
@@ -373,7 +373,7 @@ func otherEvidence(real Planner) []evidence {
 			_ = resp.Body.Close()
 			testOracle(t).check(t, "ListModelsResponse", string(b))
 		}},
-		{name: "35 a schema is obeyed or refused", planner: real, test: func(t *testing.T, r *rig) {
+		{name: "35 a schema is obeyed or refused", planner: own, test: func(t *testing.T, r *rig) {
 			const form = `{"type":"object","properties":{"a":{"type":"integer","minimum":3}},"required":["a"],"additionalProperties":false}`
 			ask := func(s string) (*http.Response, string) {
 				return r.ask(t, chatPath, withField(`"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":`+s+`}}`))

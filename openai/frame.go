@@ -17,6 +17,9 @@ type frame struct {
 	reasoning string
 	// usageNull is set when every chunk carries usage:null.
 	usageNull bool
+	// padded events carry obfuscation; pads counts them.
+	padded bool
+	pads   uint64
 }
 
 const (
@@ -51,7 +54,8 @@ func newFrame(who identity, d Dialect, chat, includeUsage bool) frame {
 	if who.fingerprint != "" {
 		b = appendQuoted(append(b, `,"system_fingerprint":`...), who.fingerprint)
 	}
-	f.head = append(b, `,"choices":[`...)
+	b = append(b, `,"choices":[`...)
+	f.head = b
 	f.tail = []byte("]}" + eventEnd)
 	if f.usageNull {
 		f.tail = []byte(`],"usage":null}` + eventEnd)
@@ -76,23 +80,49 @@ const (
 
 // appendText appends a content event: the token path. O(len(text)), no allocation beyond dst.
 func (f *frame) appendText(dst, prefix []byte, text string) []byte {
+	from := len(dst)
 	dst = appendEscaped(append(dst, prefix...), text)
 	if f.chat {
 		dst = append(dst, chatTextSuffix...)
 	} else {
 		dst = append(dst, textSuffix...)
 	}
-	return append(dst, f.tail...)
+	return f.end(dst, from)
+}
+
+// end closes an event that began at from.
+func (f *frame) end(dst []byte, from int) []byte {
+	dst = append(dst, f.tail...)
+	if f.padded {
+		return f.pad(dst, from)
+	}
+	return dst
+}
+
+// padTo is the size of which padded events are a multiple, in bytes.
+const padTo = 64
+
+// pad adds the member obfuscation to the event that begins at from, so that its length says little about its text
+// (spec openai-endpoint S10).
+func (f *frame) pad(dst []byte, from int) []byte {
+	const before, after = `,"obfuscation":"`, `"}` + eventEnd
+	dst = append(dst[:len(dst)-len("}"+eventEnd)], before...)
+	n := padTo - (len(dst)-from+len(after))%padTo
+	f.pads++
+	for i := range uint64(n) {
+		dst = append(dst, 'a'+byte(mix(f.pads<<8|i)%26))
+	}
+	return append(dst, after...)
 }
 
 // appendChat appends an event with one chat choice.
 func (f *frame) appendChat(dst []byte, c chunkChoice) []byte {
-	return append(append(append(dst, f.head...), marshal(c)...), f.tail...)
+	return f.end(append(append(dst, f.head...), marshal(c)...), len(dst))
 }
 
 // appendLegacy appends an event with one text choice.
 func (f *frame) appendLegacy(dst []byte, c textChoice) []byte {
-	return append(append(append(dst, f.head...), marshal(c)...), f.tail...)
+	return f.end(append(append(dst, f.head...), marshal(c)...), len(dst))
 }
 
 // appendUsage appends the event without choices that carries usage (spec openai-endpoint S6).

@@ -96,3 +96,45 @@ func TestBurstLeavesTogether(t *testing.T) {
 		}
 	})
 }
+
+// TestObfuscation: asked for, every event with a choice is padded to a multiple of 64 bytes and says the same; by default
+// there is no padding (spec openai-endpoint S10).
+func TestObfuscation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{}, &pacer{gap: time.Millisecond}, words{tokens: 12})
+		for _, row := range []struct {
+			path, request, more string
+			padded              bool
+		}{
+			{chatPath, hello, ``, false},
+			{chatPath, hello, `,"stream_options":{"include_obfuscation":false}`, false},
+			{chatPath, hello, `,"stream_options":{"include_obfuscation":true,"include_usage":true}`, true},
+			{textPath, `{"model":"m","prompt":"a"}`, `,"stream_options":{"include_obfuscation":true}`, true},
+		} {
+			_, body := r.ask(t, row.path, streaming(row.request, row.more))
+			seen := map[string]bool{}
+			for _, ev := range events(t, body) {
+				var c struct {
+					Choices     []json.RawMessage `json:"choices"`
+					Obfuscation string            `json:"obfuscation"`
+				}
+				if ev == "[DONE]" {
+					continue
+				}
+				if err := json.Unmarshal([]byte(ev), &c); err != nil {
+					t.Fatalf("%v: %s", err, ev)
+				}
+				if padded := c.Obfuscation != ""; padded != (row.padded && len(c.Choices) > 0) {
+					t.Errorf("%s%s: %s", row.path, row.more, ev)
+				}
+				if n := len(eventStart) + len(ev) + len(eventEnd); c.Obfuscation != "" && (n%padTo != 0 || seen[c.Obfuscation]) {
+					t.Errorf("%d bytes with padding %q", n, c.Obfuscation)
+				}
+				seen[c.Obfuscation] = true
+			}
+			if row.path == chatPath {
+				checkOrder(t, body, 1, strings.Contains(row.more, "usage"))
+			}
+		}
+	})
+}

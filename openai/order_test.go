@@ -94,7 +94,7 @@ func randomRequest(r *rand.Rand) orderRequest {
 		q.addTools(r)
 	case chance(0.2):
 		q.fields["response_format"] = map[string]any{"type": "json_object"}
-	case chance(0.2):
+	case chance(0.25):
 		q.fields["response_format"] = map[string]any{"type": "json_schema", "json_schema": map[string]any{
 			"name": "s", "strict": true, "schema": orderSchema(),
 		}}

@@ -25,8 +25,10 @@ func (v *renderer) render(dst []byte, r *run, limit int) (out []byte, events int
 	if due > r.said || r.last.End == Completed {
 		if !r.opened {
 			v.count(r)
-			dst = v.open(dst, r)
-			events++
+			n := len(dst)
+			if dst = v.open(dst, r); len(dst) > n {
+				events++
+			}
 		}
 	}
 	for r.said < due {

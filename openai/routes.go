@@ -3,6 +3,7 @@ package openai
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -108,7 +109,7 @@ func (s *Server) account(c *gin.Context, start time.Time) {
 
 // recovered answers a panic of a handler; the server goes on.
 func (s *Server) recovered(c *gin.Context, p any) {
-	if p == http.ErrAbortHandler {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
 	_, _ = fmt.Fprintf(gin.DefaultErrorWriter, "fakellm: panic in %s: %v\n%s", c.FullPath(), p, debug.Stack())

@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -148,13 +149,8 @@ func (c checker) checkModel(model *string) error {
 }
 
 func (c checker) knownModel(model string) error {
-	if len(c.served) == 0 {
+	if len(c.served) == 0 || slices.Contains(c.served, model) {
 		return nil
-	}
-	for _, m := range c.served {
-		if m == model {
-			return nil
-		}
 	}
 	return &APIError{
 		Status: http.StatusNotFound, Type: typeInvalid, Param: "model", Code: codeModel,

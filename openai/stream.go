@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"fakellm/openai/journal"
 )
 
 // stream is an answer written as server-sent events. A writer serves it as long as its client keeps up; a slow one is
@@ -26,6 +28,9 @@ type stream struct {
 	begun    bool
 	pending  []byte
 	deadline time.Time
+	// firstWrite and lastWrite are when bytes had left; bytes and events count them.
+	firstWrite, lastWrite time.Time
+	bytes, events         int64
 	// finished says that the last event has been rendered.
 	finished bool
 	// broken says that the stream ended with an in-band error or a write error.
@@ -128,6 +133,7 @@ func (s *stream) fill(dst []byte, limit int) (out []byte, due time.Time, more bo
 		var rest bool
 		dst, events, rest = s.render(dst, r, limit)
 		s.srv.counters.events.Add(int64(events))
+		s.events += int64(events)
 		more = more || rest
 		all = all && r.finished
 	}
@@ -189,12 +195,33 @@ func (s *stream) flush(out []byte, due time.Time) {
 		return
 	}
 	s.srv.counters.writes.Add(1)
+	s.lastWrite = time.Now()
+	if s.firstWrite.IsZero() {
+		s.firstWrite = s.lastWrite
+	}
+	s.bytes += int64(len(out))
 	if o := s.srv.opts.Observer; o != nil && !due.IsZero() {
-		o.Emitted(time.Since(due))
+		o.Emitted(s.lastWrite.Sub(due))
 	}
 	if s.finished {
 		s.end()
 	}
+}
+
+// observe notes in a record what has been written and when, as the predicted times are: from the arrival of the request
+// to the first bytes and to the last, and the mean gap between the tokens of the first choice.
+func (s *stream) observe(r *journal.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Events, r.Bytes = s.events, s.bytes
+	if s.firstWrite.IsZero() {
+		return
+	}
+	l := journal.Latency{TTFT: milliseconds(s.firstWrite.Sub(s.since)), Total: milliseconds(s.lastWrite.Sub(s.since))}
+	if n := s.runs[0].last.Tokens; n > 1 {
+		l.ITL = milliseconds(s.lastWrite.Sub(s.firstWrite)) / float64(n-1)
+	}
+	r.Observed = &l
 }
 
 // begin sends the headers, which leave with the first token so that a refusal can still be a status.

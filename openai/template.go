@@ -10,8 +10,9 @@ import (
 	_ "image/png"  // sizes of images
 	"strings"
 
-	"fakellm/tokenize"
 	"github.com/zeebo/xxh3"
+
+	"fakellm/tokenize"
 )
 
 // chatTemplate turns a checked request into the conversation that package tokenize renders.

@@ -3,6 +3,7 @@ package assembly
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"fakellm/config"
@@ -195,11 +196,11 @@ func (s *Server) reload() {
 
 // stamps are the sizes and times of files, as one comparable value.
 func stamps(files []string) string {
-	out := ""
+	var b strings.Builder
 	for _, path := range files {
 		if info, err := os.Stat(path); err == nil {
-			out += fmt.Sprintf("%s %d %d;", path, info.Size(), info.ModTime().UnixNano())
+			fmt.Fprintf(&b, "%s %d %d;", path, info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	return out
+	return b.String()
 }

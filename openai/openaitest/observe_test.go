@@ -1,9 +1,16 @@
 package openaitest_test
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"image"
+	"image/png"
 	"testing"
 	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fakellm/openai/openaitest"
 )
@@ -35,5 +42,71 @@ func TestAcceptedDrafts(t *testing.T) {
 					a.Usage.Details.Accepted, a.Usage.Completion, row.want)
 			}
 		})
+	}
+}
+
+// TestObservedBesidePredicted: under a clock that is never late, what has been written is what the model predicted, but
+// for the nanosecond after which an instant is settled and the end of the stream that comes with its last token.
+func TestObservedBesidePredicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openaitest.Start(t, openaitest.InMemory(), openaitest.Set("fast", "false"))
+		post(t, s, "/completions", `{"model":"m","stream":true,"max_tokens":20,"ignore_eos":true,"prompt":`+prompt(200)+`}`)
+		post(t, s, "/completions", `{"model":"m","max_tokens":2,"prompt":`+prompt(200)+`}`)
+		records := s.Requests()
+		r := records[0]
+		if r.Predicted == nil || r.Observed == nil {
+			t.Fatalf("%+v", r)
+		}
+		near := cmpopts.EquateApprox(0, 1e-5)
+		if diff := cmp.Diff(r.Predicted, r.Observed, near); diff != "" {
+			t.Errorf("predicted and observed, in ms: %s", diff)
+		}
+		if r.Predicted.ITL <= 0 || r.Events != 21 || r.Bytes < 21*100 {
+			t.Errorf("%+v: want 20 tokens and the end", r)
+		}
+		if records[1].Observed != nil || records[1].Predicted == nil {
+			t.Errorf("a whole answer has no gaps to observe: %+v", records[1])
+		}
+	})
+}
+
+// TestMediaCount: parts that are no text cost what package tokenize documents, in the prompt's count and in nothing else.
+func TestMediaCount(t *testing.T) {
+	s := openaitest.Start(t)
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 600, 300))); err != nil {
+		t.Fatal(err)
+	}
+	data := func(n int) string { return base64.StdEncoding.EncodeToString(make([]byte, n)) }
+	count := func(parts string) int {
+		_, body := post(t, s, "/chat/completions", `{"model":"gpt-4o","max_tokens":1,"messages":[{"role":"user","content":[`+parts+`]}]}`)
+		var a answer
+		if err := json.Unmarshal([]byte(body), &a); err != nil || a.Usage.Prompt == 0 {
+			t.Fatalf("%v: %s", err, body)
+		}
+		return a.Usage.Prompt
+	}
+	const text = `{"type":"text","text":"What is this?"}`
+	base := count(text)
+	for _, row := range []struct {
+		why, part string
+		want      int
+	}{
+		{"an image in low detail", `{"type":"image_url","image_url":{"url":"https://x.test/a.png","detail":"low"}}`, 85},
+		{"an image of unknown size is 1024 x 1024, so 2 x 2 tiles", `{"type":"image_url","image_url":{"url":"https://x.test/a.png"}}`, 85 + 4*170},
+		{"600 x 300 pixels touch two tiles", `{"type":"image_url","image_url":{"url":"data:image/png;base64,` +
+			base64.StdEncoding.EncodeToString(picture.Bytes()) + `"}}`, 85 + 2*170},
+		{"1.2 s of 24 kHz sound", `{"type":"input_audio","input_audio":{"data":"` + data(57600) + `","format":"wav"}}`, 12},
+		{"2.4 s of mp3", `{"type":"input_audio","input_audio":{"data":"` + data(19200) + `","format":"mp3"}}`, 24},
+		{"a file of 900 bytes", `{"type":"file","file":{"filename":"a.pdf","file_data":"` + data(900) + `"}}`, 225},
+	} {
+		// Base64 says its length up to two bytes only, so 100 ms or 4 bytes more may have begun.
+		if got := count(text+","+row.part) - base; got < row.want || got > row.want+1 {
+			t.Errorf("%s: %d tokens, want %d", row.why, got, row.want)
+		}
+	}
+	low := `{"type":"image_url","image_url":{"url":"https://x.test/a.png","detail":"low"}}`
+	if got := count(text+","+low+","+low) - base; got != 2*85 {
+		t.Errorf("two images: %d tokens, want %d", got, 2*85)
 	}
 }

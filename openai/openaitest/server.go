@@ -145,6 +145,19 @@ type Request struct {
 		Cached     int `json:"cached_tokens"`
 		Completion int `json:"completion_tokens"`
 	} `json:"usage"`
+	// Events and Bytes were written as a stream.
+	Events int64 `json:"events"`
+	Bytes  int64 `json:"bytes"`
+	// Predicted are the times of the model, Observed those of a stream's written bytes; nil if there are none.
+	Predicted *Latency `json:"predicted"`
+	Observed  *Latency `json:"observed"`
+}
+
+// Latency is the time to the first token, the mean gap between tokens and the time to the last, in milliseconds.
+type Latency struct {
+	TTFT  float64 `json:"ttft_ms"`
+	ITL   float64 `json:"itl_ms"`
+	Total float64 `json:"total_ms"`
 }
 
 // call makes a control request; anything but success ends the test.

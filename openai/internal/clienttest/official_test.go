@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"fakellm/openai"
 	official "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+
+	"fakellm/openai"
 )
 
 // instant is a Backend for which everything is due at once; it fails or refuses on demand.
