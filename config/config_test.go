@@ -112,6 +112,7 @@ func TestBadSettings(t *testing.T) {
 		{"an unknown variable is refused", "", []string{"FAKELLM_PROT=1"}, nil, `environment FAKELLM_PROT: unknown setting "prot"`},
 		{"a bad flag is named", "", nil, []string{"--log-level=loud"}, `flag --log-level: log_level: "loud" is none of`},
 		{"a key twice in JSON, which YAML's parser reads as well", "{\"port\": 1, \"port\": 2}", nil, nil, `port is set twice`},
+		{"a second document would be ignored", "port: 1\n---\nport: 2\n", nil, nil, `a second document`},
 		{"null where zero means something else", "port: null\n", nil, nil, `port: null is not a value`},
 		{"more workers than any machine holds", "num_workers: 1000000\n", nil, nil, `num_workers: 1000000 is above 10000`},
 		{"not a number", "decode_ms: .nan\n", nil, nil, `not a finite number`},

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -43,9 +46,13 @@ func ParseFile(path string, data []byte) (map[string]any, map[string]string, err
 
 // keyLines finds the line of every top-level key. JSON is YAML here: only positions are read.
 func keyLines(data []byte) (map[string]int, error) {
-	var doc yamlv3.Node
-	if err := yamlv3.Unmarshal(data, &doc); err != nil {
+	var doc, second yamlv3.Node
+	d := yamlv3.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
+	}
+	if err := d.Decode(&second); err == nil {
+		return nil, fmt.Errorf("line %d: a second document; settings are one mapping", second.Line)
 	}
 	lines := map[string]int{}
 	if len(doc.Content) == 0 {

@@ -96,7 +96,7 @@ func envLayer(environ []string) (map[string]any, map[string]string, error) {
 		Prefix:      EnvPrefix,
 		EnvironFunc: func() []string { return environ },
 		TransformFunc: func(name, value string) (string, any) {
-			if name == EnvPrefix+"CONFIG" || orchestrator(name, value) {
+			if name == EnvPrefix+"CONFIG" || value == "" || orchestrator(name, value) {
 				return "", nil
 			}
 			key := strings.ToLower(strings.TrimPrefix(name, EnvPrefix))

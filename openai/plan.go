@@ -18,6 +18,9 @@ func room(promptTokens int, asked *int, lim Limits, where string) (int, error) {
 	if asked != nil {
 		want = *asked
 	}
+	if promptTokens == 0 {
+		return 0, badRequest(where, codeValue, "invalid '%s': it is empty, at least one token is needed", where)
+	}
 	if lim.MaxModelLen > 0 && promptTokens+want > lim.MaxModelLen {
 		if asked == nil {
 			return 0, badRequest(where, codeContext,

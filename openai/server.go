@@ -70,8 +70,8 @@ func (s *Server) HTTPServer() *http.Server {
 		Handler:           s.engine,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		// net/http's own refusal has no JSON body, so it comes second.
-		MaxHeaderBytes: 2 * s.opts.MaxHeaderBytes,
+		// net/http's own refusal has no JSON body, so it comes second, and late.
+		MaxHeaderBytes: max(1<<20, 2*s.opts.MaxHeaderBytes),
 		ConnContext:    connContext,
 	}
 }

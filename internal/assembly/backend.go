@@ -2,6 +2,8 @@ package assembly
 
 import (
 	"fmt"
+	"net/http"
+	"time"
 
 	"fakellm/engine"
 	"fakellm/engine/drive"
@@ -27,8 +29,11 @@ func (b *backend) Submit(job openai.Job, wake func()) (openai.Ticket, error) {
 		r.Content = append(append(make(kv.Tokens, 0, len(job.Prompt)+len(job.Output)), job.Prompt...), job.Output...)
 	}
 	box, err := b.live.Submit(r, wake)
-	if err != nil {
-		return nil, err
+	if err != nil { // shutting down, or an inbox that is full: both pass
+		return nil, &openai.APIError{
+			Status: http.StatusServiceUnavailable, Type: "server_error", Code: "server_is_overloaded", Message: err.Error(),
+			RetryAfter: time.Second,
+		}
 	}
 	return ticket{box, b.drafts}, nil
 }

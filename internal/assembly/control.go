@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"fakellm/engine/kv"
@@ -24,15 +26,46 @@ func (s *Server) withControl(face http.Handler) http.Handler {
 			sim.Handle(route, h)
 		}
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/sim/", s.guard(sim))
-	for _, route := range []string{"/reset_prefix_cache", "/flush_cache"} { // vLLM's and SGLang's name of the same thing
-		mux.HandleFunc("POST "+route, s.resetCache)
-		mux.HandleFunc("GET "+route, s.resetCache)
-	}
-	mux.Handle("/", face)
-	return mux
+	guarded := s.guard(enveloped(sim))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case strings.HasPrefix(path, "/sim/"):
+			guarded.ServeHTTP(w, r)
+		case path == "/reset_prefix_cache" || path == "/flush_cache": // vLLM's and SGLang's name of the same thing
+			s.resetCache(w, r)
+		default:
+			face.ServeHTTP(w, r)
+		}
+	})
 }
+
+// enveloped answers what a mux does not know, or not with that method, in the error envelope of all other routes.
+func enveloped(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		probe := verdict{header: http.Header{}, status: http.StatusOK}
+		h.ServeHTTP(&probe, r)
+		if allow := probe.header.Get("Allow"); allow != "" {
+			w.Header().Set("Allow", allow)
+		}
+		refuseControl(w, probe.status, "unknown_url", fmt.Sprintf("%s %s: %s", r.Method, r.URL.Path, http.StatusText(probe.status)))
+	})
+}
+
+// verdict hears what a handler would answer and drops the body.
+type verdict struct {
+	header http.Header
+	status int
+}
+
+// Header, WriteHeader and Write make a verdict an http.ResponseWriter.
+func (v *verdict) Header() http.Header         { return v.header }
+func (v *verdict) WriteHeader(status int)      { v.status = status }
+func (v *verdict) Write(p []byte) (int, error) { return len(p), nil }
 
 // guard lets control requests through that carry the token, or, without one, that come from this machine.
 func (s *Server) guard(next http.Handler) http.Handler {
@@ -63,7 +96,12 @@ func fromHere(addr string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-func (s *Server) resetCache(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) resetCache(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost && r.Method != http.MethodGet {
+		w.Header().Set("Allow", "GET, POST")
+		refuseControl(w, http.StatusMethodNotAllowed, "method_not_allowed", r.Method+" is not allowed here")
+		return
+	}
 	s.live.ResetPrefixCache()
 	w.WriteHeader(http.StatusOK)
 }

@@ -15,7 +15,7 @@ func newConfig(env Env) *cobra.Command {
 		Use: "config", Short: "Print, check or describe settings",
 		Long: "Settings come from defaults, a YAML or JSON file (--config or FAKELLM_CONFIG), FAKELLM_* variables and flags;\n" +
 			"each overrides the one before.",
-		Args: noArgs,
+		Args: cobra.ArbitraryArgs, RunE: group,
 	}
 	cmd.AddCommand(newConfigPrint(env), newConfigCheck(env),
 		&cobra.Command{
@@ -79,6 +79,12 @@ func newConfigCheck(env Env) *cobra.Command {
 // argument is the model's name.
 func settings(cmd *cobra.Command, env Env, fields []config.Field) func(args []string) (config.Config, error) {
 	config.AddFlags(cmd.Flags(), fields)
+	for _, f := range fields {
+		if len(f.Enum) > 0 {
+			// The error is for flags that do not exist; this one was defined the line before.
+			_ = cmd.RegisterFlagCompletionFunc(f.Flag(), cobra.FixedCompletions(f.Enum, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
 	file := cmd.Flags().String("config", "", "YAML or JSON file of settings (environment FAKELLM_CONFIG)")
 	return func(args []string) (config.Config, error) {
 		if len(args) > 0 && (args[0] == "true" || args[0] == "false") {

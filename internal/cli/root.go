@@ -73,18 +73,26 @@ func newRoot(env Env) *cobra.Command {
 			"  fakellm serve my-model --port 0            # any name, any free port\n" +
 			"  fakellm replay trace.jsonl --num-workers 8 # an hour of traffic in a fraction of a second",
 		Version: env.Version, SilenceUsage: true, SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return badInput(fmt.Errorf("unknown command %q (fakellm --help lists them)", args[0]))
-			}
-			return cmd.Help()
-		},
-		Args: cobra.ArbitraryArgs,
+		RunE: group, Args: cobra.ArbitraryArgs,
 	}
 	root.SetVersionTemplate("fakellm {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
 	root.AddCommand(newServe(env), newReplay(env), newTiming(env), newConfig(env), newVersion(env))
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = cobra.ArbitraryArgs, group
+		}
+	}
 	return root
+}
+
+// group is what a command does that only has sub-commands: it refuses what is none of them.
+func group(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return badInput(fmt.Errorf("unknown command %q (%s --help lists them)", args[0], cmd.CommandPath()))
+	}
+	return cmd.Help()
 }
 
 func newVersion(env Env) *cobra.Command {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -50,6 +51,9 @@ func serve(ctx context.Context, env Env, c *config.Config, hello bool) error {
 	signals, stop := signalSource(env)
 	defer stop()
 	s, err := assembly.NewServer(c, assembly.Options{Version: env.Version, Log: log})
+	if op := new(net.OpError); errors.As(err, &op) {
+		return err // a port that somebody else holds is no bad input
+	}
 	if err != nil {
 		return badInput(err)
 	}
