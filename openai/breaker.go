@@ -20,6 +20,7 @@ type Breaker struct {
 	start time.Time
 
 	mu       sync.Mutex
+	rules    []fault.Rule    // guarded by mu
 	counters *fault.Counters // guarded by mu
 	fired    func(kind string)
 }
@@ -41,8 +42,16 @@ func (b *Breaker) Use(rules []fault.Rule) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.set.Store(set)
+	b.rules = rules
 	b.counters.Reset()
 	return nil
+}
+
+// Rules returns the rules in force. They must not be changed.
+func (b *Breaker) Rules() []fault.Rule {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rules
 }
 
 // plan is what shall go wrong with a request: what it asks for itself, else what its scripted answer says, else the

@@ -158,7 +158,7 @@ func (s *Server) serveStream(c *gin.Context, st *stream, p *planned) {
 	switch {
 	case st.begun:
 		if t := serverTiming(st.runs); t != "" {
-			st.w.Header().Set("Server-Timing", t)
+			st.w.Header().Set("Server-Timing", t+st.observedTiming())
 		}
 	case !ok:
 		c.Set(keyStatus, statusGone)

@@ -20,6 +20,9 @@ func FuzzChatRequest(f *testing.F) {
 		}
 	}
 	f.Add([]byte(fullRequest))
+	for _, sim := range []string{`{"output_tokens":9007199254740993}`, `{"reply":"a","refusal":"b"}`, `[]`, `{"mood":1}`, `null`} {
+		f.Add([]byte(hello[:len(hello)-1] + `,"x_sim":` + sim + `,"stream_interval":0}`))
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, p := range []Policy{PolicyNormal, PolicyStrict, PolicyLenient} {
 			c := checker{dialect: DialectOpenAI, policy: p}

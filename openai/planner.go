@@ -29,6 +29,8 @@ type CompletionPlanner interface {
 type Prompt struct {
 	IDs    []uint32
 	Tokens int
+	// Audio of Tokens are sound that the client sent.
+	Audio int
 }
 
 // Choice is one planned answer. It is a sequence of positions; Text[:Ends[i]] has been said when position i is due.

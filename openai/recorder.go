@@ -17,7 +17,8 @@ import (
 )
 
 // Recorder passes requests on to a real endpoint, gives its answers back unchanged and writes them to a tape. Keys
-// travel to the endpoint but never reach the tape: of a request only its body is kept. It is safe for concurrent use.
+// travel to the endpoint but never reach the tape: of a request only its body is kept. What is passed on is neither paced
+// nor limited by us; faults break it on its way back. It is safe for concurrent use.
 type Recorder struct {
 	upstream *url.URL
 	client   *http.Client
@@ -67,9 +68,9 @@ func (r *Recorder) pass(s *Server, c *gin.Context, route string, body []byte) {
 		if resp, err = r.client.Do(req); err == nil {
 			defer func() { _ = resp.Body.Close() }()
 			entry.Update(func(rec *journal.Record) { rec.Mapping = "upstream" })
-			if err := r.relay(s, c, resp, &script.Recording{Route: route, Request: body}, start); err != nil {
-				entry.Update(func(rec *journal.Record) { rec.Error = "recording: " + err.Error() })
-			}
+			heard := &script.Recording{Route: route, Request: body}
+			err = r.relay(s, c, resp, heard, start)
+			entry.Update(func(rec *journal.Record) { note(rec, heard, err) })
 			return
 		}
 	}
@@ -81,6 +82,17 @@ func (r *Recorder) pass(s *Server, c *gin.Context, route string, body []byte) {
 		Status: http.StatusBadGateway, Type: typeServer, Code: "upstream_unreachable",
 		Message: "the endpoint that answers are recorded from cannot be reached: " + err.Error(),
 	})
+}
+
+// note completes the record of a request that was passed on; err says why it was not recorded.
+func note(rec *journal.Record, heard *script.Recording, err error) {
+	if err != nil {
+		rec.Error = "recording: " + err.Error()
+	}
+	rec.Observed = &journal.Latency{TTFT: heard.TTFTMs, Total: heard.TotalMs}
+	if heard.PromptTokens > 0 {
+		rec.Usage = &journal.Usage{Prompt: heard.PromptTokens, Completion: heard.CompletionTokens}
+	}
 }
 
 // request is the client's request for the real endpoint.

@@ -79,7 +79,7 @@ func (p *ReplyPlanner) ChatPrompt(r *ChatRequest) (Prompt, error) {
 		return Prompt{}, err
 	}
 	ids := v.Encoding().AppendChat(make([]uint32, 0, chatSize(r)), chatTemplate(r))
-	return Prompt{IDs: ids, Tokens: len(ids)}, nil
+	return Prompt{IDs: ids, Tokens: len(ids), Audio: audioTokens(r.Messages)}, nil
 }
 
 // chatSize guesses the number of tokens, so that one allocation is enough for ordinary text.

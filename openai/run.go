@@ -94,6 +94,7 @@ func usage(prompts []Prompt, runs []run, perPrompt int) Usage {
 	var u Usage
 	for i := range prompts {
 		u.PromptTokens += prompts[i].Tokens
+		u.PromptDetails.AudioTokens += prompts[i].Audio
 		if at := i * perPrompt; at < len(runs) {
 			u.PromptDetails.CachedTokens += runs[at].last.Cached
 		}

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -211,17 +212,30 @@ func (s *stream) flush(out []byte, due time.Time) {
 // observe notes in a record what has been written and when, as the predicted times are: from the arrival of the request
 // to the first bytes and to the last, and the mean gap between the tokens of the first choice.
 func (s *stream) observe(r *journal.Record) {
+	r.Events, r.Bytes, r.Observed = s.events, s.bytes, s.observed()
+}
+
+// observed is nil when nothing was written. The stream has ended.
+func (s *stream) observed() *journal.Latency {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.Events, r.Bytes = s.events, s.bytes
 	if s.firstWrite.IsZero() {
-		return
+		return nil
 	}
-	l := journal.Latency{TTFT: milliseconds(s.firstWrite.Sub(s.since)), Total: milliseconds(s.lastWrite.Sub(s.since))}
+	l := &journal.Latency{TTFT: milliseconds(s.firstWrite.Sub(s.since)), Total: milliseconds(s.lastWrite.Sub(s.since))}
 	if n := s.runs[0].last.Tokens; n > 1 {
 		l.ITL = milliseconds(s.lastWrite.Sub(s.firstWrite)) / float64(n-1)
 	}
-	r.Observed = &l
+	return l
+}
+
+// observedTiming goes on from serverTiming with what came about.
+func (s *stream) observedTiming() string {
+	l := s.observed()
+	if l == nil {
+		return ""
+	}
+	return fmt.Sprintf(", observed-ttft;dur=%.3f, observed-itl;dur=%.3f, observed-total;dur=%.3f", l.TTFT, l.ITL, l.Total)
 }
 
 // begin sends the headers, which leave with the first token so that a refusal can still be a status.

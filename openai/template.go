@@ -93,6 +93,19 @@ func templatePart(p Part) tokenize.Part {
 	return out
 }
 
+// audioTokens is what the sound in a conversation costs.
+func audioTokens(msgs []Message) int {
+	n := 0
+	for i := range msgs {
+		for _, p := range msgs[i].Parts {
+			if p.Kind == "input_audio" {
+				n += templatePart(p).Tokens
+			}
+		}
+	}
+	return n
+}
+
 // payload is the base64 text of a data URL, or all of it.
 func payload(data string) string {
 	if strings.HasPrefix(data, "data:") {

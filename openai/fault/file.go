@@ -2,9 +2,11 @@ package fault
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -55,12 +57,12 @@ func ParseRules(name string, data []byte) ([]Rule, error) {
 		return nil, fmt.Errorf("%s: %d bytes, at most %d are read", name, len(data), maxFile)
 	}
 	var in struct {
-		Faults []fileRule `yaml:"faults"`
+		Faults []*fileRule `yaml:"faults"`
 	}
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
 	if err := d.Decode(&in); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %s", name, plainYAML(err))
 	}
 	if len(in.Faults) > maxRules {
 		return nil, fmt.Errorf("%s: %d rules, at most %d are read", name, len(in.Faults), maxRules)
@@ -68,6 +70,9 @@ func ParseRules(name string, data []byte) ([]Rule, error) {
 	var out []Rule
 	var problems []error
 	for i, f := range in.Faults {
+		if f == nil {
+			f = new(fileRule)
+		}
 		r, err := f.rule()
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: faults[%d]: %w", name, i, err))
@@ -81,6 +86,18 @@ func ParseRules(name string, data []byte) ([]Rule, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return out, nil
+}
+
+var (
+	unknownKey = regexp.MustCompile(`field (\w+) not found in type [\w.]+`)
+	wrongType  = regexp.MustCompile("cannot unmarshal !!(\\w+)( `[^`]*`)? into [\\w.\\[\\]*]+")
+)
+
+// plainYAML says what a decoder found wrong in the words of the file, not in those of Go.
+func plainYAML(err error) string {
+	s := unknownKey.ReplaceAllString(err.Error(), "unknown key $1 (known: name, route, model, key, session, stream, max_retry, "+
+		"first, every, per_session, per_key, probability, windows, fault)")
+	return wrongType.ReplaceAllString(s, "a $1$2 stands where something else belongs")
 }
 
 func (f *fileRule) rule() (Rule, error) {
@@ -111,4 +128,24 @@ func (f *fileRule) rule() (Rule, error) {
 		r.Windows = append(r.Windows, out)
 	}
 	return r, errors.Join(problems...)
+}
+
+// FormatRules writes rules as JSON in the form that ParseRules reads.
+func FormatRules(rules []Rule) ([]byte, error) {
+	out := struct {
+		Faults []fileRule `json:"faults"`
+	}{[]fileRule{}}
+	for i := range rules {
+		r := &rules[i]
+		f := fileRule{
+			Name: r.Name, Route: r.Route, Model: r.Model, Key: r.Key, Session: r.Session, Stream: r.Stream, MaxRetry: r.MaxRetry,
+			First: r.First, Every: r.Every, PerSession: r.PerSession, PerKey: r.PerKey, Probability: r.Probability,
+			Fault: r.Plan.String(),
+		}
+		for _, w := range r.Windows {
+			f.Windows = append(f.Windows, fileWindow{From: w.From.String(), To: w.To.String(), Period: w.Period.String()})
+		}
+		out.Faults = append(out.Faults, f)
+	}
+	return json.Marshal(out)
 }

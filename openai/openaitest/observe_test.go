@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"image"
 	"image/png"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -78,12 +79,14 @@ func TestMediaCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := func(n int) string { return base64.StdEncoding.EncodeToString(make([]byte, n)) }
+	audio := 0
 	count := func(parts string) int {
 		_, body := post(t, s, "/chat/completions", `{"model":"gpt-4o","max_tokens":1,"messages":[{"role":"user","content":[`+parts+`]}]}`)
 		var a answer
 		if err := json.Unmarshal([]byte(body), &a); err != nil || a.Usage.Prompt == 0 {
 			t.Fatalf("%v: %s", err, body)
 		}
+		audio = a.Usage.Details.Audio
 		return a.Usage.Prompt
 	}
 	const text = `{"type":"text","text":"What is this?"}`
@@ -101,12 +104,29 @@ func TestMediaCount(t *testing.T) {
 		{"a file of 900 bytes", `{"type":"file","file":{"filename":"a.pdf","file_data":"` + data(900) + `"}}`, 225},
 	} {
 		// Base64 says its length up to two bytes only, so 100 ms or 4 bytes more may have begun.
-		if got := count(text+","+row.part) - base; got < row.want || got > row.want+1 {
+		got := count(text+","+row.part) - base
+		if got < row.want || got > row.want+1 {
 			t.Errorf("%s: %d tokens, want %d", row.why, got, row.want)
+		}
+		if sound := strings.Contains(row.part, "input_audio"); sound && audio != got || !sound && audio != 0 {
+			t.Errorf("%s: %d audio_tokens of %d", row.why, audio, got)
 		}
 	}
 	low := `{"type":"image_url","image_url":{"url":"https://x.test/a.png","detail":"low"}}`
 	if got := count(text+","+low+","+low) - base; got != 2*85 {
 		t.Errorf("two images: %d tokens, want %d", got, 2*85)
 	}
+}
+
+// TestTimingTrailer: at the end of a stream the client hears what was predicted and what came about.
+func TestTimingTrailer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openaitest.Start(t, openaitest.InMemory(), openaitest.Set("fast", "false"), openaitest.Set("timing", "fixed"))
+		resp, _ := post(t, s, "/completions", `{"model":"m","stream":true,"max_tokens":3,"ignore_eos":true,"prompt":`+prompt(8)+`}`)
+		const want = "queue;dur=0.000, prefill;dur=10.000, decode;dur=4.000, ttft;dur=10.000, " +
+			"observed-ttft;dur=10.000, observed-itl;dur=2.000, observed-total;dur=14.000"
+		if got := resp.Trailer.Get("Server-Timing"); got != want {
+			t.Errorf("Server-Timing %q, want %q", got, want)
+		}
+	})
 }

@@ -90,6 +90,7 @@ type answer struct {
 		Completion int `json:"completion_tokens"`
 		Details    struct {
 			Cached int `json:"cached_tokens"`
+			Audio  int `json:"audio_tokens"`
 		} `json:"prompt_tokens_details"`
 	} `json:"usage"`
 }

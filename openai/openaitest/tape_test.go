@@ -72,6 +72,9 @@ func TestRecordAndReplay(t *testing.T) {
 	if n := len(origin.Requests()); n != len(rows)+2 {
 		t.Errorf("the endpoint saw %d requests, want %d", n, len(rows)+2)
 	}
+	if got := rec.Requests()[0]; got.Mapping != "upstream" || got.Usage.Completion != 7 || got.Observed == nil {
+		t.Errorf("the journal of the recorder: %+v", got)
+	}
 	raw, err := os.ReadFile(tape)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"text/template"
+
+	"fakellm/internal/rng"
 )
 
 // MaxOutput bounds what one template may write, in bytes.
@@ -161,7 +163,28 @@ func compilePhrase(field, s string, raw bool) (phrase, error) {
 	if err != nil {
 		return phrase{}, fmt.Errorf("%s: %s", field, strings.TrimPrefix(err.Error(), "template: "))
 	}
-	return phrase{tmpl: t}, nil
+	p := phrase{tmpl: t}
+	if name := p.unknownName(); name != "" {
+		return phrase{}, fmt.Errorf("%s: templates know no .%s (they know .User, .System, .Assistant, .ToolResult, .ToolName, "+
+			".ToolArgs, .Model, .Session, .Turn, .Rounds, .Count, .Sample, .Seed, .Group, .Groups, .Named, .Messages, .Tools, "+
+			".Body, .Header, .Pick, .Rand)", field, name)
+	}
+	return p, nil
+}
+
+var unknownField = regexp.MustCompile(`can't evaluate field (\w+) in type \*script\.scope`)
+
+// unknownName tries the phrase on an empty request and returns a name that no request can give it. Other errors of the
+// trial do not count: a real request may have what the empty one lacks.
+func (p phrase) unknownName() string {
+	empty := &Request{}
+	sc := &scope{view: newView(empty), rand: rng.New(0, "script/trial"), Named: map[string]string{}}
+	if _, err := p.render(sc); err != nil {
+		if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
+			return m[1]
+		}
+	}
+	return ""
 }
 
 // render says the phrase.
