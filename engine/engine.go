@@ -125,6 +125,7 @@ func (e *Engine) Submit(at Time, r *Request) error {
 			return err
 		}
 	}
+	r.Arrival = at
 	e.held[r.ID] = holding{req: r, rank: int32(rank)}
 	e.ranks[rank].submit(r)
 	e.group.shown[rank].Waiting++

@@ -64,6 +64,10 @@ func (s *Server) mappingRoutes(mux *http.ServeMux) {
 		w.WriteHeader(http.StatusOK)
 	})
 	mux.HandleFunc("GET /sim/scenarios", s.scenarios)
+	mux.HandleFunc("GET /sim/faults", func(w http.ResponseWriter, _ *http.Request) {
+		raw, err := fault.FormatRules(s.rooms.breaker.Rules())
+		answerRaw(w, http.StatusOK, raw, err)
+	})
 	mux.HandleFunc("PUT /sim/faults", s.putFaults)
 	mux.HandleFunc("DELETE /sim/faults", func(w http.ResponseWriter, _ *http.Request) {
 		_ = s.rooms.breaker.Use(nil) // no rules cannot be wrong

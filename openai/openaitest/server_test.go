@@ -191,13 +191,17 @@ func metrics(t *testing.T, s *openaitest.Server) map[string]float64 {
 func TestCountsReconcile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openaitest.Start(t, openaitest.InMemory(), openaitest.Set("fast", "false"), openaitest.Set("num_workers", "2"))
+		time.Sleep(3 * time.Second) // virtual: latencies count from arrivals, not from the start of the server
 		var in, out, cached int
+		var seen time.Duration
 		for i := range 20 {
+			asked := time.Now()
 			_, body := post(t, s, "/completions", fmt.Sprintf(`{"model":"m","max_tokens":%d,"prompt":%s}`, 1+i%7, prompt(100+40*(i%4))))
 			var a answer
 			if err := json.Unmarshal([]byte(body), &a); err != nil {
 				t.Fatal(err)
 			}
+			seen += time.Since(asked)
 			in, out, cached = in+a.Usage.Prompt, out+a.Usage.Completion, cached+a.Usage.Details.Cached
 		}
 		post(t, s, "/completions", `{"model":"m","max_tokens":-1,"prompt":"x"}`) // refused: the engine never hears of it
@@ -216,6 +220,9 @@ func TestCountsReconcile(t *testing.T) {
 		parts := m["vllm:request_queue_time_seconds_sum"] + m["vllm:request_prefill_time_seconds_sum"] + m["vllm:request_decode_time_seconds_sum"]
 		if e2e := m["vllm:e2e_request_latency_seconds_sum"]; parts < e2e-1e-9 || parts > e2e+1e-9 {
 			t.Errorf("queue + prefill + decode = %v s, e2e = %v s", parts, e2e)
+		}
+		if e2e := m["vllm:e2e_request_latency_seconds_sum"]; e2e < seen.Seconds()-1e-6 || e2e > seen.Seconds() {
+			t.Errorf("the engine says %v s from arrivals to last tokens, the client saw %v", e2e, seen)
 		}
 		if cached == 0 {
 			t.Error("no prompt was reused: the test shows too little")
