@@ -66,10 +66,10 @@ type Engine struct {
 // Timing says how long a pass takes.
 type Timing struct {
 	TimingModel        string  `koanf:"timing" jsonschema:"enum=polynomial,enum=fixed,enum=profile,enum=aic,enum=analytic" jsonschema_description:"where the length of a pass comes from"`
-	PrefillMS          float64 `koanf:"prefill_ms" jsonschema:"minimum=0" jsonschema_description:"length of every prefill in ms (timing fixed)"`
-	DecodeMS           float64 `koanf:"decode_ms" jsonschema:"minimum=0" jsonschema_description:"length of every decode step in ms (timing fixed)"`
-	SpeedupRatio       float64 `koanf:"speedup_ratio" jsonschema:"exclusiveMinimum=0" jsonschema_description:"divides every pass"`
-	DecodeSpeedupRatio float64 `koanf:"decode_speedup_ratio" jsonschema:"exclusiveMinimum=0" jsonschema_description:"divides decode once more"`
+	PrefillMS          float64 `koanf:"prefill_ms" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"length of every prefill in ms (timing fixed)"`
+	DecodeMS           float64 `koanf:"decode_ms" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"length of every decode step in ms (timing fixed)"`
+	SpeedupRatio       float64 `koanf:"speedup_ratio" jsonschema:"exclusiveMinimum=0,minimum=0.000001,maximum=1000000000" jsonschema_description:"divides every pass"`
+	DecodeSpeedupRatio float64 `koanf:"decode_speedup_ratio" jsonschema:"exclusiveMinimum=0,minimum=0.000001,maximum=1000000000" jsonschema_description:"divides decode once more"`
 	Fast               bool    `koanf:"fast" jsonschema_description:"every pass takes no time; scheduling is unchanged"`
 	ProfileData        string  `koanf:"planner_profile_data" jsonschema_description:"measured profile: an .npz file or a profiler results directory (timing profile)"`
 	GPU                string  `koanf:"gpu" jsonschema_description:"GPU of the analytic model, for example h100_sxm; implies timing analytic"`

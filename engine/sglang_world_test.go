@@ -5,8 +5,6 @@ import (
 	"math"
 	"sort"
 	"time"
-
-	"fakellm/engine/kv"
 )
 
 // fixedModel takes the same time for every batch.
@@ -47,26 +45,6 @@ func nanos(q float64) time.Duration {
 		whole++
 	}
 	return time.Duration(whole)
-}
-
-// traceContent is a prompt given by hash ids of size tokens each: token ids are the hash id, repeated. Its output is
-// random and never asked for again.
-type traceContent struct {
-	ids    []int
-	size   int
-	prompt int
-}
-
-func (t traceContent) Local(i, size int) (kv.LocalHash, bool) {
-	if (i+1)*size > t.prompt {
-		return 0, false
-	}
-	h := uint64(17)
-	for at := i * size; at < (i+1)*size; at++ {
-		h = h*0x9E3779B97F4A7C15 + uint64(t.ids[at/t.size]+1)
-		h ^= h >> 29
-	}
-	return kv.LocalHash(h), true
 }
 
 // arrival is a request and when it comes, or the cancellation of one, or (neither) a reset of the prefix cache.

@@ -134,10 +134,11 @@ func (s *Server) journalled(c *gin.Context) {
 	e := s.opts.Journal.Begin(c.GetTime(keyStart), c.Request)
 	id := c.Writer.Header().Get("X-Request-Id")
 	e.Update(func(r *journal.Record) { r.ID = id })
-	c.Request = c.Request.WithContext(journal.With(c.Request.Context(), e))
+	client := c.Request.Context()
+	c.Request = c.Request.WithContext(journal.With(client, e))
 	defer func() {
 		status := statusOf(c)
-		gone := c.Request.Context().Err() != nil || status == statusGone
+		gone := client.Err() != nil || status == statusGone // an injected fault ends the request's own context, not the client
 		e.Update(func(r *journal.Record) { r.Status, r.Disconnected = status, gone })
 		e.Finish(time.Now())
 	}()

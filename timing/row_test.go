@@ -4,8 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"fakellm/engine"
 	"pgregory.net/rapid"
+
+	"fakellm/engine"
 )
 
 // TestRowEqualsDecode holds rows against passes priced one by one.

@@ -77,13 +77,34 @@ func (s *Server) guard(next http.Handler) http.Handler {
 				refuseControl(w, http.StatusUnauthorized, "invalid_control_token", "send the control token as 'Authorization: Bearer TOKEN'")
 				return
 			}
-		} else if !fromHere(r.RemoteAddr) {
+		} else if !fromHere(r.RemoteAddr) || !forHere(r) {
 			refuseControl(w, http.StatusForbidden, "control_is_local",
 				"control routes answer this machine only; set control_token to open them to others")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// forHere says whether a request from this machine was meant for it: a page of another site that a browser here shows
+// names itself as Origin, or, with a name that resolves to this machine, as Host.
+func forHere(r *http.Request) bool {
+	if _, _, err := net.SplitHostPort(r.RemoteAddr); err != nil {
+		return true // an in-memory connection of a test
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && !localName(strings.TrimPrefix(strings.TrimPrefix(origin, "http://"), "https://")) {
+		return false
+	}
+	return localName(r.Host)
+}
+
+// localName says whether a host, with or without a port, is a name of this machine.
+func localName(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // fromHere says whether an address is on this machine. One that is no IP address is an in-memory connection of a test.

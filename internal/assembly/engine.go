@@ -38,7 +38,22 @@ func Engine(c *config.Config) (engine.Config, error) {
 		problems = append(problems, fmt.Errorf("num_workers %d x data_parallel_size %d: %d ranks, at most %d",
 			s.NumWorkers, s.DataParallelSize, n, maxRanks))
 	}
-	return e, errors.Join(problems...)
+	return e, errors.Join(append(problems, portProblems(c)...)...)
+}
+
+// portProblems sees to it that every rank's ports exist.
+func portProblems(c *config.Config) []error {
+	var out []error
+	last := c.NumWorkers*c.DataParallelSize - 1
+	for _, f := range []struct {
+		name string
+		port int
+	}{{"zmq_kv_events_port", c.KVEventsPort}, {"zmq_replay_port", c.KVReplayPort}, {"zmq_fpm_port", c.FPMPort}} {
+		if f.port > 0 && f.port+last > 65535 {
+			out = append(out, fmt.Errorf("%s %d: the port of the last of %d ranks would be %d, beyond 65535", f.name, f.port, last+1, f.port+last))
+		}
+	}
+	return out
 }
 
 func acceptRates(s *config.Engine) ([]float64, error) {

@@ -3,6 +3,7 @@ package assembly
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"fakellm/config"
 	"fakellm/timing/aic"
@@ -41,7 +42,7 @@ func aicTiming(c *config.Config) (StepTiming, error) {
 		return StepTiming{}, err
 	}
 	m, err := data.Model(aic.Config{
-		Model: orText(c.AICModel, c.Model), System: c.AICSystem, Backend: orText(c.AICBackend, c.Backend),
+		Model: aicName(orText(c.AICModel, c.Model)), System: c.AICSystem, Backend: orText(c.AICBackend, c.Backend),
 		Version: c.AICBackendVersion, TP: c.TensorParallelSize, AttentionDP: c.AICAttentionDPSize,
 		MoETP: c.AICMoETPSize, MoEEP: c.AICMoEEPSize, NextN: c.NumSpeculativeTokens,
 	})
@@ -66,6 +67,14 @@ func OpenAIC(path string) (*aic.Data, error) {
 		return nil, fmt.Errorf("aic_systems_dir: %w", err)
 	}
 	return opened.Data, nil
+}
+
+// aicName is the name under which the tables' model configurations know a model: short names of built-in models count.
+func aicName(name string) string {
+	if f, err := analytic.ResolveModel(name); err == nil && !strings.Contains(name, "/") {
+		return f.Name
+	}
+	return name
 }
 
 // fraction is the share of memory asked for; nil leaves it to the backend's own default.

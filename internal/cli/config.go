@@ -41,7 +41,7 @@ func newConfig(env Env) *cobra.Command {
 
 func newConfigPrint(env Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "print [MODEL]", Short: "Print the settings that are in force, as a settings file", Args: atMost(1),
+		Use: "print [MODEL]", Short: "Print the settings that are in force, as a settings file", Args: oneArg,
 		Example: "  FAKELLM_MAX_NUM_SEQS=8 fakellm config print --config fakellm.yaml --port 9000",
 	}
 	load := settings(cmd, env, config.Fields())
@@ -58,7 +58,7 @@ func newConfigPrint(env Env) *cobra.Command {
 
 func newConfigCheck(env Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "check [MODEL]", Short: "Check settings without starting anything; exit 2 names every problem", Args: atMost(1),
+		Use: "check [MODEL]", Short: "Check settings without starting anything; exit 2 names every problem", Args: oneArg,
 	}
 	load := settings(cmd, env, config.Fields())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +19,7 @@ import (
 	"fakellm/internal/experiment/report"
 	"fakellm/internal/experiment/workload"
 	"fakellm/internal/experiment/workload/trace"
+	"fakellm/timing"
 )
 
 // newReplay builds the command that replays a workload in virtual time.
@@ -29,7 +33,7 @@ func newReplay(env Env) *cobra.Command {
 		Example: "  fakellm replay trace.jsonl --num-workers 8\n" +
 			"  fakellm replay trace.jsonl --extra-engine-args '{\"engine\": {\"backend\": \"sglang\"}, \"dp_size\": 2}'\n" +
 			"  fakellm replay --input-tokens 1024 --output-tokens 128 --request-count 1000 --request-rate 5",
-		Args: atMost(1),
+		Args: oneArg,
 	}
 	load := settings(cmd, env, config.Sections("Engine", "Timing"))
 	f := addReplayFlags(cmd)
@@ -60,6 +64,9 @@ type replayJob struct {
 // job checks every flag, reads the trace and builds the timing model. Its errors are the user's.
 func (f *replayFlags) job(c *config.Config) (*replayJob, error) {
 	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if err := f.checkFiles(); err != nil {
 		return nil, err
 	}
 	extra, err := readEngineArgs(f.engineArgs)
@@ -137,5 +144,59 @@ func (j *replayJob) run(env Env, f *replayFlags) error {
 			return err
 		}
 	}
-	return summary.WriteTable(env.Stdout)
+	if err := summary.WriteTable(env.Stdout); err != nil {
+		return err
+	}
+	return j.remarks(env.Stdout, result.Records)
+}
+
+// remarks says what the figures do not show: requests that could not be served, and shapes outside the timing data.
+func (j *replayJob) remarks(w io.Writer, records []report.Record) error {
+	why, ended := map[string]int{}, 0
+	for i := range records {
+		if r := &records[i]; r.Status != "completed" {
+			ended++
+			why[r.Status+": "+r.Why]++
+		}
+	}
+	text := ""
+	if ended > 0 {
+		text = fmt.Sprintf("\n%d requests were not completed:\n", ended)
+	}
+	reasons := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(why[b]-why[a], cmp.Compare(a, b)) })
+	for i, reason := range reasons {
+		if i == mostReasons {
+			text += fmt.Sprintf("  and %d more reasons, see --per-request-jsonl\n", len(reasons)-i)
+			break
+		}
+		text += fmt.Sprintf("  %d %s\n", why[reason], reason)
+	}
+	if _, limited := j.timing.Source.(timing.Coverage); limited {
+		if m, ok := j.timing.Model.(timing.Extrapolator); ok {
+			text += fmt.Sprintf("\ntiming: %d shapes were priced outside the measured data, by extrapolation\n", m.Extrapolations())
+		}
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// mostReasons bounds the reasons that are listed.
+const mostReasons = 10
+
+// checkFiles refuses to write where the trace is read, or two outputs into one file.
+func (f *replayFlags) checkFiles() error {
+	same := func(a, b string) bool {
+		x, errX := os.Stat(a)
+		y, errY := os.Stat(b)
+		return errX == nil && errY == nil && os.SameFile(x, y)
+	}
+	for _, out := range []struct{ flag, path string }{{"report_json", f.reportJSON}, {"per_request_jsonl", f.perRequest}} {
+		if f.trace != "" && out.path != "" && same(out.path, f.trace) {
+			return fmt.Errorf("%s %s: that is the trace, which would be overwritten", out.flag, out.path)
+		}
+	}
+	if f.reportJSON != "" && (f.reportJSON == f.perRequest || same(f.reportJSON, f.perRequest)) {
+		return fmt.Errorf("per_request_jsonl %s: report_json goes to the same file", f.perRequest)
+	}
+	return nil
 }

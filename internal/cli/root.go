@@ -56,7 +56,7 @@ func Main(env Env) int {
 	}
 	var usage usageError
 	bad := errors.As(err, &usage)
-	fmt.Fprintf(env.Stderr, "fakellm: %v\n", err)
+	_, _ = fmt.Fprintf(env.Stderr, "fakellm: %v\n", err) // nowhere left to say that saying it failed
 	if bad {
 		return ExitUsage
 	}
@@ -113,12 +113,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// atMost allows up to n positional arguments.
-func atMost(n int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > n {
-			return badInput(fmt.Errorf("%s takes at most %d argument, got %q as well", cmd.CommandPath(), n, args[n]))
-		}
-		return nil
+// oneArg allows one positional argument.
+func oneArg(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return badInput(fmt.Errorf("%s takes at most one argument, got %q as well", cmd.CommandPath(), args[1]))
 	}
+	return nil
 }

@@ -28,7 +28,7 @@ func newServe(env Env) *cobra.Command {
 			"  fakellm serve meta-llama/Llama-3.1-8B-Instruct --gpu h100_sxm --port 0\n" +
 			"  fakellm serve --timing fixed --prefill-ms 200 --decode-ms 20 --max-num-seqs 8\n" +
 			"  fakellm serve --fast                       # no waiting at all, scheduling unchanged",
-		Args: atMost(1),
+		Args: oneArg,
 	}
 	load := settings(cmd, env, config.Fields())
 	hello := cmd.Flags().Bool("hello", false, "stream one chat answer to yourself first, print it with its timing, keep serving")
@@ -63,7 +63,9 @@ func serve(ctx context.Context, env Env, c *config.Config, hello bool) error {
 		return fmt.Errorf("host %s, port %d: %w", c.Host, c.Port, err)
 	}
 	base := "http://" + l.Addr().String()
-	fmt.Fprintf(env.Stdout, "fakellm %s listening on %s (%s)\n", env.Version, base, s.Describe())
+	if _, err := fmt.Fprintf(env.Stdout, "fakellm %s listening on %s (%s)\n", env.Version, base, s.Describe()); err != nil {
+		return err
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()
 	if hello {
@@ -81,7 +83,7 @@ func serve(ctx context.Context, env Env, c *config.Config, hello bool) error {
 
 // drain ends a server gracefully; a second signal ends it at once.
 func drain(env Env, c *config.Config, s *assembly.Server, signals <-chan os.Signal) error {
-	fmt.Fprintf(env.Stderr, "fakellm: finishing open streams (at most %s; signal again to stop now)\n", c.DrainTimeout)
+	_, _ = fmt.Fprintf(env.Stderr, "fakellm: finishing open streams (at most %s; signal again to stop now)\n", c.DrainTimeout)
 	ctx, cancel := context.WithTimeout(context.Background(), c.DrainTimeout)
 	defer cancel()
 	go func() {
@@ -92,9 +94,9 @@ func drain(env Env, c *config.Config, s *assembly.Server, signals <-chan os.Sign
 		}
 	}()
 	n := s.Drain(ctx)
-	fmt.Fprintf(env.Stdout, "fakellm: served %d requests: %d completed, %d cancelled, %d refused, %d cut off; %d tokens\n",
+	_, err := fmt.Fprintf(env.Stdout, "fakellm: served %d requests: %d completed, %d cancelled, %d refused, %d cut off; %d tokens\n",
 		n.Requests, n.Completed, n.Cancelled, n.Refused, n.Cut, n.Tokens)
-	return nil
+	return err
 }
 
 func signalSource(env Env) (<-chan os.Signal, func()) {

@@ -81,6 +81,19 @@ func (f *timingFlags) kind() string {
 	return "polynomial"
 }
 
+// silent names a flag that the polynomial would ignore; "" when there is none.
+func (f *timingFlags) silent() string {
+	for _, x := range []struct {
+		name string
+		set  bool
+	}{{"model", f.model != ""}, {"tp", f.tp > 0}, {"quantization", f.quantization != ""}, {"kv-cache-dtype", f.kvDtype != ""}} {
+		if x.set {
+			return x.name
+		}
+	}
+	return ""
+}
+
 // get returns the value of an environment variable, the last one if it is there twice.
 func (e Env) get(name string) string {
 	value := ""

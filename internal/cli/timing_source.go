@@ -29,6 +29,9 @@ type predictor struct {
 func (f *timingFlags) predictor(kind string) (*predictor, error) {
 	switch kind {
 	case "polynomial":
+		if name := f.silent(); name != "" && f.source == "" && f.kind() == "polynomial" {
+			return nil, fmt.Errorf("%s: says nothing to the polynomial; name a GPU (--gpu) or a system of tables (--aic-system) as well", name)
+		}
 		return &predictor{name: "polynomial", src: timing.Polynomial{}}, nil
 	case "fixed":
 		src, err := timing.Config{Model: timing.NameFixed, PrefillMS: f.prefillMS, DecodeMS: f.decodeMS}.Source()

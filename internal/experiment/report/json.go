@@ -153,7 +153,8 @@ func (r *Record) appendHistory(l *line) {
 		route.num("logical_worker_id", r.Worker)
 		route.num("scheduler_id", r.Scheduler)
 		route.num("dp_rank", r.Rank)
-		l.buf = append(route.buf, '}')
+		l.buf = route.buf
+		l.buf = append(l.buf, '}')
 	}
 	l.buf = append(l.buf, ']')
 	l.key("admission_history")
@@ -172,7 +173,8 @@ func (r *Record) appendHistory(l *line) {
 		entry.ms("at_ms", a.At, true)
 		entry.num("reused_input_tokens", a.Reused)
 		entry.raw("is_readmission", strconv.FormatBool(i > 0))
-		l.buf = append(entry.buf, '}')
+		l.buf = entry.buf
+		l.buf = append(l.buf, '}')
 	}
 	l.buf = append(l.buf, ']')
 }

@@ -69,11 +69,14 @@ func (e *Error) Error() string {
 	return out + ": " + e.Problem
 }
 
+// farthest is where the timeline ends for arrivals, in ns (127 years): what lies beyond comes then.
+const farthest = 4e18
+
 // Instant converts milliseconds to the timeline of whole nanoseconds. What lies on the grid, up to the error of the
 // float, stays there; anything else is rounded up, since an arrival a fraction of a nanosecond after a pass end has
 // missed it.
 func Instant(ms float64) engine.Time {
-	ns := ms * 1e6
+	ns := min(max(ms*1e6, -farthest), farthest)
 	near := math.Round(ns)
 	if math.Abs(ns-near) <= max(1e-3, 4*math.Abs(ns)*0x1p-52) {
 		return engine.Time(near)

@@ -56,6 +56,8 @@ func (s Synthetic) Validate() []error {
 	}{{"request_rate", s.Rate}, {"arrival_interval_ms", s.Interval}, {"inter_turn_delay_ms", s.Delay}} {
 		if !(f.value >= 0) || math.IsInf(f.value, 0) {
 			errs = append(errs, fmt.Errorf("%s %v: must be finite and not negative", f.name, f.value))
+		} else if f.value > 1e9 || f.value > 0 && f.value < 1e-6 {
+			errs = append(errs, fmt.Errorf("%s %v: must be from 1e-6 to 1e9", f.name, f.value))
 		}
 	}
 	if s.Rate > 0 && s.Interval > 0 {

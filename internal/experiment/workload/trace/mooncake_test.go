@@ -78,7 +78,7 @@ func TestErrorsNameTheirPlace(t *testing.T) {
 		{"no object", `[]`, "", "expected '{'"},
 		{"cut off", `{"timestamp":1`, "", "too early"},
 		{"two objects", `{} {}`, "", "text after"},
-		{"a trailing comma", `{"a":1,}`, "", "must be a string"},
+		{"a trailing comma", `{"a":1,}`, "", "malformed JSON"},
 		{"a stamp in quotes", `{"timestamp":"1"}`, "timestamp", "must be a number"},
 		{"an infinite stamp", `{"timestamp":1e999}`, "timestamp", "finite"},
 		{"a leading zero", `{"timestamp":01}`, "timestamp", "not a number"},

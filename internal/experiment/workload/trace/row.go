@@ -102,13 +102,18 @@ func (r *row) field(s *scanner, key []byte) error {
 }
 
 func (r *row) readStamp(s *scanner) (err error) {
-	r.stamp, err = s.float()
+	if r.stamp, err = s.float(); err == nil && !(math.Abs(r.stamp) <= maxMS) {
+		err = fmt.Errorf("%v: must be within 9e12 ms", r.stamp)
+	}
 	return err
 }
 
+// maxMS bounds instants and spans, in milliseconds: the timeline's nanoseconds end at 292 years.
+const maxMS = 9e12
+
 func (r *row) readDelay(s *scanner) (err error) {
-	if r.delay, err = s.float(); err == nil && r.delay < 0 {
-		err = fmt.Errorf("%v: must not be negative", r.delay)
+	if r.delay, err = s.float(); err == nil && !(r.delay >= 0 && r.delay <= maxMS) {
+		err = fmt.Errorf("%v: must not be negative, nor above 9e12 ms", r.delay)
 	}
 	return err
 }

@@ -94,7 +94,7 @@ func (s *scanner) null() bool {
 // text returns a string. The result is only valid while the buffer is.
 func (s *scanner) text() ([]byte, error) {
 	if s.peek() != '"' {
-		return nil, errors.New("must be a string")
+		return nil, errors.New("malformed JSON: a string in quotes belongs here")
 	}
 	start := s.pos + 1
 	for i := start; i < len(s.buf); i++ {
