@@ -50,11 +50,9 @@ func Print(c *Config) string {
 			fmt.Fprintf(&b, "# %s\n", strings.ToLower(section))
 		}
 		value := plain(f.Value(c))
-		if f.Key == "api_key" && len(c.APIKey) > 0 {
-			value = []string{"(hidden)"}
-		}
-		if f.Key == "control_token" && c.ControlToken != "" {
-			value = "(hidden)"
+		if (f.Key == "api_key" && len(c.APIKey) > 0) || (f.Key == "control_token" && c.ControlToken != "") {
+			fmt.Fprintf(&b, "# %s: set, and not printed\n", f.Key)
+			continue
 		}
 		v, err := yamlv3.Marshal(map[string]any{f.Key: value})
 		if err != nil {
