@@ -59,6 +59,9 @@ type Observer interface {
 	Answered(route string, status int, took time.Duration)
 }
 
+// Leaver is an Observer that also wants to hear of clients that left before the end of their answer.
+type Leaver interface{ Left() }
+
 // Options configures a Server. The zero value is usable: an open server that answers to every model name.
 type Options struct {
 	// ServedModels are the names that are accepted and listed; empty accepts every name and lists ListedModel.

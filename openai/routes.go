@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -52,7 +53,7 @@ func (s *Server) routes() *gin.Engine {
 
 // around is the outermost middleware: identity, limits of the head, cross-origin answers, panics, counts.
 func (s *Server) around(c *gin.Context) {
-	start := time.Now()
+	start, client := time.Now(), c.Request.Context()
 	h := c.Writer.Header()
 	h.Set("X-Request-Id", s.requestID(c.Request))
 	h.Set("Openai-Version", "2020-10-01")
@@ -63,7 +64,7 @@ func (s *Server) around(c *gin.Context) {
 		if p := recover(); p != nil {
 			s.recovered(c, p)
 		}
-		s.account(c, start)
+		s.account(c, start, client)
 	}()
 	switch {
 	case headerSize(c.Request) > s.opts.MaxHeaderBytes:
@@ -89,7 +90,7 @@ const (
 )
 
 // account counts a finished request.
-func (s *Server) account(c *gin.Context, start time.Time) {
+func (s *Server) account(c *gin.Context, start time.Time, client context.Context) {
 	status := statusOf(c)
 	s.counters.requests.Add(1)
 	switch {
@@ -104,6 +105,9 @@ func (s *Server) account(c *gin.Context, start time.Time) {
 			route = "unknown"
 		}
 		o.Answered(route, status, time.Since(start))
+		if l, ok := o.(Leaver); ok && (client.Err() != nil || status == statusGone) {
+			l.Left()
+		}
 	}
 }
 

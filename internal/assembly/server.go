@@ -90,7 +90,7 @@ func NewServer(c *config.Config, o Options) (*Server, error) {
 func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
 	reg := prometheus.NewRegistry()
 	outside := newOutside(t)
-	own := metrics.NewOwn(reg, o.Version, outside.count)
+	own := metrics.NewOwn(reg, o.Version, metrics.Gauges{Extrapolated: outside.count, OpenStreams: s.openStreams})
 	sinks := []engine.Sink{s.metrics(reg), s.tally, outside}
 	origin := time.Now()
 	more, err := s.publishers(c, origin)
@@ -130,6 +130,14 @@ func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
 	return nil
 }
 
+// openStreams is what the gauge of that name shows.
+func (s *Server) openStreams() int64 {
+	if s.face == nil {
+		return 0
+	}
+	return s.face.Counters().Streams
+}
+
 func policy(c *config.Config) openai.Policy {
 	switch {
 	case c.Strict:
@@ -141,7 +149,7 @@ func policy(c *config.Config) openai.Policy {
 	}
 }
 
-// metrics chooses the engine's own set by dialect: a vLLM shape speaks vLLM's names unless told otherwise.
+// metrics chooses the set by dialect; OpenAI itself has none, so there the backend's own names count.
 func (s *Server) metrics(reg prometheus.Registerer) engine.Sink {
 	c := metrics.Config{
 		Model: s.model(), Ranks: s.engine.DPSize, Workers: s.cfg.NumWorkers, MaxModelLen: LongestSequence(s.engine),
@@ -151,7 +159,11 @@ func (s *Server) metrics(reg prometheus.Registerer) engine.Sink {
 			"enable_prefix_caching": fmt.Sprint(s.engine.EnablePrefixCaching), "cache_dtype": "auto",
 		},
 	}
-	switch openai.Dialect(s.cfg.Dialect) {
+	names := s.cfg.Dialect
+	if openai.Dialect(names) == openai.DialectOpenAI {
+		names = string(s.engine.Backend)
+	}
+	switch openai.Dialect(names) {
 	case openai.DialectSGLang:
 		return metrics.NewSGLang(reg, c)
 	case openai.DialectTRTLLM:

@@ -70,16 +70,13 @@ type watcher struct {
 // Emitted notes the lateness of a write.
 func (w *watcher) Emitted(late time.Duration) { w.own.EmitLate(late) }
 
-// clientGone is the status under which an answer is counted whose client left before its first byte.
-const clientGone = 499
-
 // Answered notes a finished HTTP request.
-func (w *watcher) Answered(route string, status int, _ time.Duration) {
-	w.own.Request(route, status)
-	if status == clientGone {
-		w.own.Disconnected()
-		w.tally.disconnected.Add(1)
-	}
+func (w *watcher) Answered(route string, status int, _ time.Duration) { w.own.Request(route, status) }
+
+// Left notes a client that left before the end of its answer.
+func (w *watcher) Left() {
+	w.own.Disconnected()
+	w.tally.disconnected.Add(1)
 }
 
 // outside republishes, once per pass, how many shapes the timing model had to extrapolate: the model itself belongs to

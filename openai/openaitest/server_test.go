@@ -2,6 +2,7 @@ package openaitest_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -226,6 +227,43 @@ func TestCountsReconcile(t *testing.T) {
 		}
 		if cached == 0 {
 			t.Error("no prompt was reused: the test shows too little")
+		}
+	})
+}
+
+// TestLeavingFreesTheSlot: a client that goes away mid-stream is out of the engine within a pass, and counted once.
+func TestLeavingFreesTheSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openaitest.Start(t, openaitest.InMemory(), openaitest.Set("fast", "false"), openaitest.Set("timing", "fixed"),
+			openaitest.Set("prefill_ms", "10"), openaitest.Set("decode_ms", "10"))
+		ctx, leave := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.BaseURL()+"/completions",
+			strings.NewReader(`{"model":"m","stream":true,"max_tokens":5000,"ignore_eos":true,"prompt":"x"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		if got := metrics(t, s)["vllm:num_requests_running"]; got != 1 {
+			t.Fatalf("%v running, want 1", got)
+		}
+		leave()
+		_ = resp.Body.Close()
+		time.Sleep(25 * time.Millisecond) // virtual: two passes and a half
+		m := metrics(t, s)
+		for name, want := range map[string]float64{
+			"vllm:num_requests_running": 0, "fakellm_client_disconnects_total": 1, "fakellm_open_streams": 0,
+			"vllm:request_success_total": 1, // as aborted
+		} {
+			if m[name] != want {
+				t.Errorf("%s = %v, want %v", name, m[name], want)
+			}
 		}
 	})
 }

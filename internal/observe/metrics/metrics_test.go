@@ -95,7 +95,7 @@ func histogram(t *testing.T, reg *prometheus.Registry, name string) *dto.Histogr
 // TestNames lints our own names and pins, for the engines' names, the very complaints that those names earn.
 func TestNames(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	NewOwn(reg, "1", func() uint64 { return 0 }).Request("/", 200)
+	NewOwn(reg, "1", Gauges{Extrapolated: func() uint64 { return 0 }, OpenStreams: func() int64 { return 0 }}).Request("/", 200)
 	problems, err := testutil.GatherAndLint(reg)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v %v", problems, err)

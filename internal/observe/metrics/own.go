@@ -10,14 +10,21 @@ import (
 // Own counts what the server itself does, under fakellm_*. Its methods are safe for concurrent use.
 type Own struct {
 	requests     *prometheus.CounterVec
-	streams      prometheus.Gauge
 	timer, emit  prometheus.Histogram
 	faults       *prometheus.CounterVec
 	disconnected prometheus.Counter
 }
 
-// NewOwn registers the set. extrapolated, when not nil, reports how many passes a timing model had to extrapolate.
-func NewOwn(reg prometheus.Registerer, version string, extrapolated func() uint64) *Own {
+// Gauges are values that others keep and a scrape asks for; they are called from any goroutine. Nil ones are not shown.
+type Gauges struct {
+	// Extrapolated counts the shapes that a timing model had to extrapolate.
+	Extrapolated func() uint64
+	// OpenStreams counts the event streams being written.
+	OpenStreams func() int64
+}
+
+// NewOwn registers the set.
+func NewOwn(reg prometheus.Registerer, version string, g Gauges) *Own {
 	lateness := func(name, help string) prometheus.Histogram {
 		return register(reg, prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: name, Help: help,
@@ -28,9 +35,6 @@ func NewOwn(reg prometheus.Registerer, version string, extrapolated func() uint6
 		requests: register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fakellm_http_requests_total", Help: "HTTP requests answered, by route and status code.",
 		}, []string{"route", "code"})),
-		streams: register(reg, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "fakellm_open_streams", Help: "Event streams being written.",
-		})),
 		timer: lateness("fakellm_timer_lateness_seconds", "How late the pacing loop woke after a modelled instant."),
 		emit:  lateness("fakellm_emit_lateness_seconds", "How late a token was written after its modelled instant."),
 		faults: register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -44,10 +48,15 @@ func NewOwn(reg prometheus.Registerer, version string, extrapolated func() uint6
 		Name: "fakellm_build_info", Help: "1, with the version as label.",
 	}, []string{"version"}))
 	build.WithLabelValues(version).Set(1)
-	if extrapolated != nil {
+	if g.OpenStreams != nil {
+		register(reg, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "fakellm_open_streams", Help: "Event streams being written.",
+		}, func() float64 { return float64(g.OpenStreams()) }))
+	}
+	if g.Extrapolated != nil {
 		register(reg, prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "fakellm_timing_extrapolated_passes_total", Help: "Passes whose shape lay outside the timing data.",
-		}, func() float64 { return float64(extrapolated()) }))
+		}, func() float64 { return float64(g.Extrapolated()) }))
 	}
 	return o
 }
@@ -56,9 +65,6 @@ func NewOwn(reg prometheus.Registerer, version string, extrapolated func() uint6
 func (o *Own) Request(route string, code int) {
 	o.requests.WithLabelValues(route, strconv.Itoa(code)).Inc()
 }
-
-// Stream notes that a stream opened (+1) or closed (-1).
-func (o *Own) Stream(delta int) { o.streams.Add(float64(delta)) }
 
 // Disconnected counts a client that left early.
 func (o *Own) Disconnected() { o.disconnected.Inc() }
