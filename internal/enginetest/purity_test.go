@@ -23,7 +23,20 @@ var pure = map[string][]string{
 	"internal/rng":                 {"hash/fnv", "math/rand/v2"},
 	"internal/enginetest":          {"encoding/json"},
 	"internal/experiment/workload": {"github.com/zeebo/xxh3", "math/rand/v2"},
-	"openai/reply":                 {},
+	"internal/experiment/report":   {"encoding/json", "io"},
+	"internal/glob":                {},
+	"openai/reply":                 {"encoding/json"},
+	"openai/reply/schema": {
+		"encoding/base64", "encoding/json", "github.com/dlclark/regexp2", "github.com/santhosh-tekuri/jsonschema/v6",
+		"github.com/santhosh-tekuri/jsonschema/v6/kind", "io", "math/big", "net/url", "regexp", "regexp/syntax",
+	},
+	"openai/reply/script": {
+		"bufio", "crypto/sha256", "encoding/hex", "encoding/json", "go.yaml.in/yaml/v3", "io", "math/rand/v2", "reflect",
+		"regexp", "text/template",
+	},
+	"timing":          {},
+	"timing/aic/grid": {},
+	"timing/compare":  {"math/rand/v2"},
 }
 
 // common may be imported by every pure room, next to other rooms of the project.

@@ -157,6 +157,7 @@ func (s *State) ScenarioStates(key string) []ScenarioState {
 		return nil
 	}
 	out := make([]ScenarioState, 0, len(e.scenarios))
+	// order: sorted below.
 	for name, state := range e.scenarios {
 		out = append(out, ScenarioState{Name: name, State: state})
 	}

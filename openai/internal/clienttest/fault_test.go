@@ -1,6 +1,6 @@
 //go:build !race
 
-package fault_test
+package clienttest
 
 import (
 	"context"
@@ -25,6 +25,9 @@ import (
 	"fakellm/openai/fault"
 	"fakellm/openai/journal"
 )
+
+// asked is the fault that a request names in its header.
+func asked(r *http.Request) (fault.Plan, error) { return fault.Parse(r.Header.Get(fault.Header)) }
 
 // metronome is a Backend that gives a token every 10 ms and counts what was cancelled.
 type metronome struct {
@@ -121,7 +124,7 @@ func newFace(t testing.TB, m *metronome) (http.Handler, *journal.Journal, func()
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken := fault.Middleware(face.Handler(), choose, fault.Options{Report: func(r *http.Request, p, fired fault.Plan) {
+	broken := fault.Middleware(face.Handler(), asked, fault.Options{Report: func(r *http.Request, p, fired fault.Plan) {
 		journal.From(r.Context()).Update(func(rec *journal.Record) { rec.Fault, rec.Fired = p.String(), fired.String() })
 	}})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -263,7 +266,7 @@ func TestStallDoesNotBlockSharedWriter(t *testing.T) {
 	}
 	srv := httptest.NewUnstartedServer(nil)
 	srv.Config = face.HTTPServer()
-	srv.Config.Handler = fault.Middleware(face.Handler(), choose, fault.Options{})
+	srv.Config.Handler = fault.Middleware(face.Handler(), asked, fault.Options{})
 	srv.Start()
 	ctx, cancel := context.WithCancel(t.Context())
 	stalled, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL+"/v1/chat/completions",

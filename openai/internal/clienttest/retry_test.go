@@ -1,6 +1,6 @@
 //go:build !race
 
-package openaitest_test
+package clienttest
 
 // The official client takes minutes to compile for races; what it reads is tested without.
 
