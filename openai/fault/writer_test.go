@@ -16,40 +16,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fakellm/internal/memnet"
 	"fakellm/openai/fault"
 )
-
-// memory is a listener whose connections are pipes, for synctest.
-type memory struct {
-	conns chan net.Conn
-	done  chan struct{}
-}
-
-func (m memory) Accept() (net.Conn, error) {
-	select {
-	case c := <-m.conns:
-		return c, nil
-	case <-m.done:
-		return nil, net.ErrClosed
-	}
-}
-func (m memory) Close() error   { close(m.done); return nil }
-func (m memory) Addr() net.Addr { return &net.TCPAddr{} }
-
-func (m memory) dial() net.Conn {
-	ours, theirs := net.Pipe()
-	m.conns <- theirs
-	return ours
-}
 
 // serve runs a handler under synctest and gives a dialler.
 func serve(t *testing.T, h http.Handler, test func(dial func() net.Conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		m := memory{conns: make(chan net.Conn), done: make(chan struct{})}
+		m := memnet.New()
 		srv := &http.Server{Handler: h}
 		go func() { _ = srv.Serve(m) }()
-		test(m.dial)
+		test(func() net.Conn {
+			c, err := m.Dial(t.Context(), "", "")
+			if err != nil {
+				t.Error(err)
+			}
+			return c
+		})
 		if err := srv.Close(); err != nil {
 			t.Error(err)
 		}

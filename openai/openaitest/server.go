@@ -12,6 +12,7 @@ import (
 
 	"fakellm/engine/drive"
 	"fakellm/internal/assembly"
+	"fakellm/internal/memnet"
 )
 
 // Server is a running fake LLM server. It is closed when the test ends.
@@ -94,9 +95,9 @@ func (s *Server) listen(memory bool) (net.Listener, error) {
 		}
 		return l, err
 	}
-	l := newMemoryListener()
+	l := memnet.New()
 	s.URL = "http://fakellm.test"
-	s.client.Transport = &http.Transport{DialContext: l.dial}
+	s.client.Transport = &http.Transport{DialContext: l.Dial}
 	return l, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
+	"fakellm/internal/memnet"
 	"fakellm/openai"
 	"fakellm/openai/fault"
 	"fakellm/openai/journal"
@@ -135,11 +135,8 @@ func newFace(t testing.TB, m *metronome) (http.Handler, *journal.Journal, func()
 }
 
 // client sends its requests over pipes.
-func client(dial func() net.Conn) *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext:       func(context.Context, string, string) (net.Conn, error) { return dial(), nil },
-	}}
+func client(l *memnet.Listener) *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: l.Dial}}
 }
 
 // chat asks for a stream and returns the text of its chunks with the times at which they came.
@@ -220,10 +217,10 @@ func TestFaceUnderFaults(t *testing.T) {
 		m := &metronome{}
 		synctest.Test(t, func(t *testing.T) {
 			h, j, closeFace := newFace(t, m)
-			l := memory{conns: make(chan net.Conn), done: make(chan struct{})}
+			l := memnet.New()
 			srv := &http.Server{Handler: h}
 			go func() { _ = srv.Serve(l) }()
-			c := client(l.dial)
+			c := client(l)
 			var alone, beside []time.Duration
 			_, alone, _ = chat(t, c, "http://x", "none")
 			neighbour := make(chan string)
@@ -306,11 +303,11 @@ func TestOfficialClient(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h, j, closeFace := newFace(t, &metronome{})
-			l := memory{conns: make(chan net.Conn), done: make(chan struct{})}
+			l := memnet.New()
 			srv := &http.Server{Handler: h}
 			go func() { _ = srv.Serve(l) }()
 			c := sdk.NewClient(option.WithBaseURL("http://x/v1/"), option.WithAPIKey("k"), option.WithUnsafeAllowHTTP(),
-				option.WithHTTPClient(client(l.dial)), option.WithHeader(fault.Header, tc.plan))
+				option.WithHTTPClient(client(l)), option.WithHeader(fault.Header, tc.plan))
 			_, err := c.Chat.Completions.New(t.Context(), sdk.ChatCompletionNewParams{
 				Model: "m", Messages: []sdk.ChatCompletionMessageParamUnion{sdk.UserMessage("count")},
 			})
