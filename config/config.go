@@ -35,6 +35,7 @@ type Reply struct {
 	OutputLength string  `koanf:"output_length" jsonschema:"enum=lognormal,enum=fixed,enum=uniform,enum=prompt" jsonschema_description:"distribution of the answer length when the client sets no limit"`
 	OutputMean   int     `koanf:"output_mean" jsonschema:"minimum=1" jsonschema_description:"mean answer length in tokens (fixed: the length)"`
 	OutputSigma  float64 `koanf:"output_sigma" jsonschema:"minimum=0" jsonschema_description:"sigma of the log-normal length; uniform: half-width as a share of the mean"`
+	ToolStyle    string  `koanf:"tool_style" jsonschema:"enum=tokens,enum=whole" jsonschema_description:"how streamed tool arguments are cut: a fragment per token, or all at once with the last"`
 	OutputMax    int     `koanf:"output_max" jsonschema:"minimum=1" jsonschema_description:"longest answer in tokens when the client sets no limit"`
 }
 
@@ -120,6 +121,7 @@ func Default() Config {
 		},
 		Reply: Reply{
 			Tokenizer: "auto", ReplyMode: "filler", OutputLength: "lognormal", OutputMean: 180, OutputSigma: 0.6, OutputMax: 2048,
+			ToolStyle: "tokens",
 		},
 		Engine: Engine{
 			Backend: "vllm", NumWorkers: 1, MaxNumSeqs: 256, MaxNumBatchedTokens: 8192,

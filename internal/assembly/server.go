@@ -116,7 +116,8 @@ func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
 		ServedModels: c.ServedModelName, APIKeys: c.APIKey, Dialect: openai.Dialect(c.Dialect), Policy: policy(c),
 		MaxBodyBytes: int64(c.MaxBodyBytes), Version: o.Version, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 		Observer: &watcher{own: own, tally: s.tally}, ListedModel: c.Model, StreamInterval: c.StreamInterval,
-		Script: s.rooms.script, Recorder: s.rooms.recorder, Breaker: s.rooms.breaker, Limiter: s.rooms.limiter, Journal: s.rooms.journal,
+		ToolStyle: openai.ToolStyle(c.ToolStyle),
+		Script:    s.rooms.script, Recorder: s.rooms.recorder, Breaker: s.rooms.breaker, Limiter: s.rooms.limiter, Journal: s.rooms.journal,
 	}, b, plan)
 	if err != nil {
 		return err
