@@ -349,6 +349,70 @@ func TestControlNeedsToken(t *testing.T) {
 	}
 }
 
+// TestControlIsNotForOtherSites: without a token, a page that a browser here shows must not be able to steer the server.
+func TestControlIsNotForOtherSites(t *testing.T) {
+	s := openaitest.Start(t)
+	for _, row := range []struct {
+		why, host, origin string
+		want              int
+	}{
+		{"a command line on this machine", "", "", 200},
+		{"a page of this machine", "", "http://localhost:3000", 200},
+		{"a page of another site", "", "https://evil.example", 403},
+		{"a name that resolves to this machine", "evil.example", "", 403},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/sim/state", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = row.host
+		if row.origin != "" {
+			req.Header.Set("Origin", row.origin)
+		}
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != row.want {
+			t.Errorf("%s: %d, want %d", row.why, resp.StatusCode, row.want)
+		}
+	}
+}
+
+// TestUnknownRoutesHaveTheEnvelope: whatever the route, a refusal is JSON in the shape that SDKs read.
+func TestUnknownRoutesHaveTheEnvelope(t *testing.T) {
+	s := openaitest.Start(t)
+	for _, row := range []struct {
+		method, path string
+		want         int
+	}{
+		{"GET", "/nope", 404},
+		{"GET", "/sim/nope", 404},
+		{"PATCH", "/sim/state", 405},
+		{"DELETE", "/flush_cache", 405},
+		{"PUT", "/v1/chat/completions", 405},
+		{"GET", "/v1//models", 404},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), row.method, s.URL+row.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body struct {
+			Error map[string]any `json:"error"`
+		}
+		err = json.NewDecoder(resp.Body).Decode(&body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != row.want || len(body.Error) != 4 {
+			t.Errorf("%s %s: %d %v %v, want %d", row.method, row.path, resp.StatusCode, body.Error, err, row.want)
+		}
+	}
+}
+
 func ExampleStart() {
 	t := new(testing.T) // a test has its own
 	s := openaitest.Start(t, openaitest.Script(`{"mappings": [{"request": {}, "response": {"text": "Hello."}}]}`))
