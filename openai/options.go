@@ -81,7 +81,8 @@ type Options struct {
 	// BodyTimeout bounds the reading of one body (0: 30 s), WriteTimeout how long a client may refuse to read before
 	// its stream is given up (0: 60 s).
 	BodyTimeout, WriteTimeout time.Duration
-	// Writers is the number of goroutines that serve streams (0: GOMAXPROCS).
+	// Writers is the number of goroutines that serve streams (0: half of GOMAXPROCS, at least 1: with 2,000 streams and
+	// the client beside it a second writer on two cores made the order, and so the gaps, worse by half).
 	Writers int
 	// StoreLimit bounds the number of stored completions, the oldest go first (0: 1000, negative: none).
 	StoreLimit int
@@ -130,7 +131,7 @@ func (o Options) withDefaults() Options {
 	o.MaxDepth = orDefault(o.MaxDepth, 128)
 	o.BodyTimeout = orDefault(o.BodyTimeout, 30*time.Second)
 	o.WriteTimeout = orDefault(o.WriteTimeout, time.Minute)
-	o.Writers = orDefault(o.Writers, runtime.GOMAXPROCS(0))
+	o.Writers = orDefault(o.Writers, max(1, runtime.GOMAXPROCS(0)/2))
 	o.StoreLimit = orDefault(o.StoreLimit, 1000)
 	o.Version = orDefault(o.Version, "dev")
 	o.ListedModel = orDefault(o.ListedModel, DefaultModel)
