@@ -21,6 +21,56 @@ type exchange struct {
 	grant limit.Decision
 }
 
+// modelRequest is a checked request of either route.
+type modelRequest interface {
+	// common are the model's name, what both routes share, and where a scripted answer is kept.
+	common() (model string, sm *Sampling, scripted *given)
+	scriptRequest(h http.Header, body []byte) *script.Request
+}
+
+func (r *ChatRequest) common() (string, *Sampling, *given) {
+	return r.Model, &r.Sampling, &r.scripted
+}
+
+func (r *CompletionRequest) common() (string, *Sampling, *given) {
+	return r.Model, &r.Sampling, &r.scripted
+}
+
+// exchangeOf is what the two routes do each in their own way.
+type exchangeOf[R modelRequest] struct {
+	route  string
+	check  func(body []byte, h http.Header, maxDepth int) (R, error)
+	plan   func(R) (*planned, error)
+	answer func(*planned, R) []run
+}
+
+// handle leads a request through its life: read, check, script or recorder, plan, then limits, faults and the answer.
+func handle[R modelRequest](s *Server, c *gin.Context, e exchangeOf[R]) {
+	body, err := s.readBody(c.Writer, c.Request)
+	if err != nil {
+		s.refuse(c, asAPIError(err))
+		return
+	}
+	req, err := e.check(body, c.Request.Header, s.opts.MaxDepth)
+	if err != nil {
+		s.refuse(c, asAPIError(err))
+		return
+	}
+	model, sm, scripted := req.common()
+	x := s.open(c, body, model, sm)
+	*scripted = x.find(sm, func() *script.Request { return req.scriptRequest(c.Request.Header, body) })
+	if *scripted == nil && s.opts.Recorder != nil {
+		x.passOn(e.route, model, sm, body)
+		return
+	}
+	p, err := e.plan(req)
+	if err != nil {
+		s.refuse(c, asAPIError(err))
+		return
+	}
+	x.perform(p, model, sm, *scripted, func() []run { return e.answer(p, req) })
+}
+
 // open notes a checked request in the journal.
 func (s *Server) open(c *gin.Context, body []byte, model string, sm *Sampling) *exchange {
 	x := &exchange{s: s, c: c, entry: journal.From(c.Request.Context()), key: orDefault(clientKey(c.Request.Header), "anonymous")}

@@ -7,7 +7,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"fakellm/openai/journal"
-	"fakellm/openai/reply/script"
 )
 
 // fingerprint is the constant system_fingerprint of the OpenAI dialect.
@@ -15,28 +14,10 @@ const fingerprint = "fp_fakellm"
 
 // chat answers POST /v1/chat/completions.
 func (s *Server) chat(c *gin.Context) {
-	body, err := s.readBody(c.Writer, c.Request)
-	if err != nil {
-		s.refuse(c, asAPIError(err))
-		return
-	}
-	req, err := s.check.chat(body, c.Request.Header, s.opts.MaxDepth)
-	if err != nil {
-		s.refuse(c, asAPIError(err))
-		return
-	}
-	x := s.open(c, body, req.Model, &req.Sampling)
-	req.scripted = x.find(&req.Sampling, func() *script.Request { return req.scriptRequest(c.Request.Header, body) })
-	if req.scripted == nil && s.opts.Recorder != nil {
-		x.passOn("chat", req.Model, &req.Sampling, body)
-		return
-	}
-	p, err := s.planChat(req)
-	if err != nil {
-		s.refuse(c, asAPIError(err))
-		return
-	}
-	x.perform(p, req.Model, &req.Sampling, req.scripted, func() []run { return s.answerChat(c, p, req) })
+	handle(s, c, exchangeOf[*ChatRequest]{
+		route: "chat", check: s.check.chat, plan: s.planChat,
+		answer: func(p *planned, r *ChatRequest) []run { return s.answerChat(c, p, r) },
+	})
 }
 
 // answerChat paces and writes a planned answer, and returns how far it came.

@@ -4,34 +4,14 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
-
-	"fakellm/openai/reply/script"
 )
 
 // completion answers POST /v1/completions.
 func (s *Server) completion(c *gin.Context) {
-	body, err := s.readBody(c.Writer, c.Request)
-	if err != nil {
-		s.refuse(c, asAPIError(err))
-		return
-	}
-	req, err := s.check.completion(body, c.Request.Header, s.opts.MaxDepth)
-	if err != nil {
-		s.refuse(c, asAPIError(err))
-		return
-	}
-	x := s.open(c, body, req.Model, &req.Sampling)
-	req.scripted = x.find(&req.Sampling, func() *script.Request { return req.scriptRequest(c.Request.Header, body) })
-	if req.scripted == nil && s.opts.Recorder != nil {
-		x.passOn("completions", req.Model, &req.Sampling, body)
-		return
-	}
-	p, err := s.planCompletion(req)
-	if err != nil {
-		s.refuse(c, asAPIError(err))
-		return
-	}
-	x.perform(p, req.Model, &req.Sampling, req.scripted, func() []run { return s.answerCompletion(c, p, req) })
+	handle(s, c, exchangeOf[*CompletionRequest]{
+		route: "completions", check: s.check.completion, plan: s.planCompletion,
+		answer: func(p *planned, r *CompletionRequest) []run { return s.answerCompletion(c, p, r) },
+	})
 }
 
 // answerCompletion paces and writes a planned answer, and returns how far it came.

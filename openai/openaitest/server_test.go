@@ -40,6 +40,26 @@ func post(t *testing.T, s *openaitest.Server, path, body string, header ...strin
 	return resp, string(data)
 }
 
+// request makes a control request and returns the answer with its body.
+func request(t *testing.T, s *openaitest.Server, method, path string, change func(*http.Request)) (int, []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(req)
+	resp, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, body
+}
+
 func prompt(n int) string {
 	ids := make([]string, n)
 	for i := range ids {
@@ -333,18 +353,9 @@ func TestControlNeedsToken(t *testing.T) {
 		token string
 		want  int
 	}{{"", 401}, {"Bearer wrong", 401}, {"Bearer secret", 200}} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/sim/state", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", row.token)
-		resp, err := s.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != row.want {
-			t.Errorf("token %q: %d, want %d", row.token, resp.StatusCode, row.want)
+		status, _ := request(t, s, http.MethodGet, "/sim/state", func(r *http.Request) { r.Header.Set("Authorization", row.token) })
+		if status != row.want {
+			t.Errorf("token %q: %d, want %d", row.token, status, row.want)
 		}
 	}
 }
@@ -361,21 +372,14 @@ func TestControlIsNotForOtherSites(t *testing.T) {
 		{"a page of another site", "", "https://evil.example", 403},
 		{"a name that resolves to this machine", "evil.example", "", 403},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/sim/state", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Host = row.host
-		if row.origin != "" {
-			req.Header.Set("Origin", row.origin)
-		}
-		resp, err := s.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != row.want {
-			t.Errorf("%s: %d, want %d", row.why, resp.StatusCode, row.want)
+		status, _ := request(t, s, http.MethodGet, "/sim/state", func(r *http.Request) {
+			r.Host = row.host
+			if row.origin != "" {
+				r.Header.Set("Origin", row.origin)
+			}
+		})
+		if status != row.want {
+			t.Errorf("%s: %d, want %d", row.why, status, row.want)
 		}
 	}
 }
@@ -394,21 +398,12 @@ func TestUnknownRoutesHaveTheEnvelope(t *testing.T) {
 		{"PUT", "/v1/chat/completions", 405},
 		{"GET", "/v1//models", 404},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), row.method, s.URL+row.path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := s.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		status, text := request(t, s, row.method, row.path, func(*http.Request) {})
 		var body struct {
 			Error map[string]any `json:"error"`
 		}
-		err = json.NewDecoder(resp.Body).Decode(&body)
-		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != row.want || len(body.Error) != 4 {
-			t.Errorf("%s %s: %d %v %v, want %d", row.method, row.path, resp.StatusCode, body.Error, err, row.want)
+		if err := json.Unmarshal(text, &body); err != nil || status != row.want || len(body.Error) != 4 {
+			t.Errorf("%s %s: %d %v %v, want %d", row.method, row.path, status, body.Error, err, row.want)
 		}
 	}
 }
