@@ -68,7 +68,7 @@ func handle[R modelRequest](s *Server, c *gin.Context, e exchangeOf[R]) {
 		s.refuse(c, asAPIError(err))
 		return
 	}
-	x.perform(p, model, sm, *scripted, func() []run { return e.answer(p, req) })
+	x.perform(p, model, sm, func() []run { return e.answer(p, req) })
 }
 
 // open notes a checked request in the journal.

@@ -86,24 +86,17 @@ func (s *Server) facts(c *gin.Context, model string, sm *Sampling) fault.Facts {
 }
 
 // breakage is the plan for a request, as it asks itself, as its scripted answer says, or by the rules.
-func (x *exchange) breakage(model string, sm *Sampling, said given) (fault.Plan, error) {
+func (x *exchange) breakage(model string, sm *Sampling, scripted string) (fault.Plan, error) {
 	b := x.s.opts.Breaker
 	if b == nil {
 		return nil, nil
-	}
-	scripted := ""
-	if said != nil {
-		o, err := said.Outcome(0)
-		if err == nil {
-			scripted = o.Fault
-		}
 	}
 	return b.plan(sm.Wishes.Fault, scripted, x.s.facts(x.c, model, sm))
 }
 
 // perform answers a planned request: within its limits, broken where a fault says so, and noted in the journal.
-func (x *exchange) perform(p *planned, model string, sm *Sampling, said given, answer func() []run) {
-	plan, err := x.breakage(model, sm, said)
+func (x *exchange) perform(p *planned, model string, sm *Sampling, answer func() []run) {
+	plan, err := x.breakage(model, sm, p.choices[0].fault)
 	if err != nil {
 		x.s.refuse(x.c, asAPIError(err))
 		return
@@ -111,10 +104,9 @@ func (x *exchange) perform(p *planned, model string, sm *Sampling, said given, a
 	if !x.admit(p, model) {
 		return
 	}
-	prompts, perPrompt := p.prompts, p.perPrompt
 	var runs []run
 	x.s.breaking(x.c, plan, func() { runs = answer() })
-	x.close(&planned{prompts: prompts, perPrompt: perPrompt}, runs)
+	x.close(p, runs)
 }
 
 // breaking answers a request by next, and breaks what the plan says. Without a plan it costs nothing.

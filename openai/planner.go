@@ -54,6 +54,8 @@ type Choice struct {
 	Reasoning, Accepted, Rejected int
 	// Probs gives log probabilities when the request wants them; nil otherwise.
 	Probs Probs
+	// fault is what a scripted answer says shall go wrong with it.
+	fault string
 }
 
 // Segment is a run of positions of one kind.

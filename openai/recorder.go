@@ -50,7 +50,7 @@ func (r *Recorder) Close() { r.client.CloseIdleConnections() }
 
 // passOn has a request answered by the real endpoint, broken where a fault says so. route is that of the tape.
 func (x *exchange) passOn(route, model string, sm *Sampling, body []byte) {
-	plan, err := x.breakage(model, sm, nil)
+	plan, err := x.breakage(model, sm, "")
 	if err != nil {
 		x.s.refuse(x.c, asAPIError(err))
 		return

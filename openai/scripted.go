@@ -89,7 +89,7 @@ const mostNear = 3
 // match finds the answer of a request and advances the state; without one it says which mappings came closest.
 func (s *Script) match(q *script.Request) (said given, near []string) {
 	book, tape := s.book.Load(), s.tape.Load()
-	if len(book.Mappings()) == 0 && tape == nil {
+	if book.Len() == 0 && tape == nil {
 		return nil, nil
 	}
 	found := book.Candidates(q)
@@ -177,6 +177,7 @@ func (p *ReplyPlanner) scripted(v *reply.Planner, req *reply.Request, s *Samplin
 		parts = append(parts, reply.Part{Kind: reply.ToolCall, Text: c.Arguments, ID: c.ID, Name: c.Name})
 	}
 	c := choiceOf(v.Say(req, parts...))
+	c.fault = o.Fault
 	if o.Refusal != "" {
 		for i := range c.Segments {
 			if c.Segments[i].Kind == Content {

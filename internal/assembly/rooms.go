@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -26,51 +27,56 @@ type rooms struct {
 }
 
 // newRooms builds what the settings ask for. Errors name the setting and the file.
-func newRooms(c *config.Config, own *metrics.Own) (*rooms, error) {
-	book, err := loadBook(c.Mappings)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := loadFaults(c.Faults)
-	if err != nil {
-		return nil, err
-	}
-	r := &rooms{script: openai.NewScript(book, c.Seed), breaker: openai.NewBreaker(c.Seed, own.Fault)}
-	if err := r.breaker.Use(rules); err != nil {
+func newRooms(c *config.Config, p *parts, own *metrics.Own) (*rooms, error) {
+	r := &rooms{script: openai.NewScript(p.book, c.Seed), breaker: openai.NewBreaker(c.Seed, own.Fault)}
+	r.script.Play(p.tape)
+	if err := r.breaker.Use(p.faults); err != nil {
 		return nil, fmt.Errorf("faults: %w", err)
 	}
 	if c.RPM > 0 || c.TPM > 0 {
+		var err error
 		if r.limiter, err = limit.New(limit.Config{Default: limit.Quota{RPM: int64(c.RPM), TPM: int64(c.TPM)}}); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.tapes(c); err != nil {
+	if err := r.record(c); err != nil {
 		return r, err
 	}
 	return r, r.keep(c)
 }
 
-// tapes opens the tape that is played and the one that is recorded.
-func (r *rooms) tapes(c *config.Config) error {
-	if c.ReplayTape != "" {
-		f, err := os.Open(c.ReplayTape)
-		if err != nil {
-			return fmt.Errorf("replay_tape: %w", err)
-		}
-		tape, err := script.ReadTape(c.ReplayTape, f)
-		_ = f.Close() // it was only read
-		if err != nil {
-			return fmt.Errorf("replay_tape: %w", err)
-		}
-		r.script.Play(tape)
+// loadTape reads the tape that is played; no path is no tape.
+func loadTape(path string) (*script.Tape, error) {
+	if path == "" {
+		return nil, nil
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("replay_tape: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	tape, err := script.ReadTape(path, f)
+	if err != nil {
+		return nil, fmt.Errorf("replay_tape: %w", err)
+	}
+	return tape, nil
+}
+
+// recordProblem says what is missing for recording.
+func recordProblem(c *config.Config) error {
 	switch {
-	case c.RecordFrom == "" && c.RecordTo == "":
-		return nil
-	case c.RecordTo == "":
+	case c.RecordFrom != "" && c.RecordTo == "":
 		return fmt.Errorf("record_from %q: needs record_to, the file to record to", c.RecordFrom)
-	case c.RecordFrom == "":
+	case c.RecordTo != "" && c.RecordFrom == "":
 		return fmt.Errorf("record_to %q: needs record_from, the endpoint to record", c.RecordTo)
+	}
+	return nil
+}
+
+// record opens the tape that is recorded, if one is.
+func (r *rooms) record(c *config.Config) error {
+	if c.RecordTo == "" {
+		return nil
 	}
 	f, err := os.OpenFile(c.RecordTo, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -177,21 +183,20 @@ func (s *Server) watch(stop <-chan struct{}) {
 	}
 }
 
-// reload reads mappings and faults from their files.
+// reload reads mappings and faults from their files, and takes both or neither.
 func (s *Server) reload() {
-	book, err := loadBook(s.cfg.Mappings)
-	if err == nil {
-		s.rooms.script.Replace(book)
-		var rules []fault.Rule
-		if rules, err = loadFaults(s.cfg.Faults); err == nil && s.cfg.Faults != "" {
-			err = s.rooms.breaker.Use(rules)
-		}
+	book, errBook := loadBook(s.cfg.Mappings)
+	rules, errRules := loadFaults(s.cfg.Faults)
+	err := errors.Join(errBook, errRules)
+	if err == nil && s.cfg.Faults != "" {
+		err = s.rooms.breaker.Use(rules)
 	}
 	if err != nil {
 		s.log.Error("a changed file was not taken; the old replies and faults stay", "err", err)
 		return
 	}
-	s.log.Info("replies and faults were read again", "mappings", len(s.rooms.script.Book().Mappings()))
+	s.rooms.script.Replace(book)
+	s.log.Info("replies and faults were read again", "mappings", book.Len())
 }
 
 // stamps are the sizes and times of files, as one comparable value.

@@ -61,35 +61,29 @@ func NewServer(c *config.Config, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.Strict && c.Lenient {
-		return nil, errors.New("strict, lenient: only one of them can be true")
-	}
-	t, err := Timing(c)
+	p, err := read(c)
 	if err != nil {
 		return nil, err
 	}
-	e, err := engineFor(c, t)
-	if err != nil {
-		return nil, err
-	}
+	e := p.engine
 	e.EmitKVEvents = c.KVEventsPort > 0 && c.EnablePrefixCaching
 	e.EmitKVTokenIDs = e.EmitKVEvents
 	e.EmitLoad = c.FPMPort > 0 || c.FPMFile != ""
-	machine, err := cluster.New(cluster.Config{Workers: c.NumWorkers, Engine: e}, t.Model)
+	machine, err := cluster.New(cluster.Config{Workers: c.NumWorkers, Engine: e}, p.timing.Model)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{cfg: *c, engine: e, machine: machine, tally: &tally{}, log: o.Log, version: o.Version, stop: make(chan struct{})}
-	if err := s.wire(c, t, o); err != nil {
+	if err := s.wire(c, &p, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
 // wire connects sinks, driver and face.
-func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
+func (s *Server) wire(c *config.Config, p *parts, o Options) error {
 	reg := prometheus.NewRegistry()
-	outside := newOutside(t)
+	outside := newOutside(p.timing)
 	own := metrics.NewOwn(reg, o.Version, metrics.Gauges{Extrapolated: outside.count, OpenStreams: s.openStreams})
 	sinks := []engine.Sink{s.metrics(reg), s.tally, outside}
 	origin := time.Now()
@@ -102,7 +96,7 @@ func (s *Server) wire(c *config.Config, t StepTiming, o Options) error {
 	if err != nil {
 		return err
 	}
-	if s.rooms, err = newRooms(c, own); s.rooms != nil {
+	if s.rooms, err = newRooms(c, p, own); s.rooms != nil {
 		s.closers = append(s.closers, s.rooms.close...)
 	}
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 
 	"fakellm/config"
 	"fakellm/engine"
+	"fakellm/openai/fault"
+	"fakellm/openai/reply/script"
 	"fakellm/timing"
 	"fakellm/timing/profile"
 )
@@ -92,18 +94,42 @@ func engineFor(c *config.Config, t StepTiming) (engine.Config, error) {
 	return Engine(&sized)
 }
 
-// Check reports every problem that building a server from c would meet, without starting one.
+// parts are what a server is built from once its settings and files have been read.
+type parts struct {
+	timing StepTiming
+	engine engine.Config
+	book   *script.Book
+	faults []fault.Rule
+	tape   *script.Tape // nil for none
+}
+
+// read reads everything that settings name. It starts nothing; the error joins every problem.
+func read(c *config.Config) (parts, error) {
+	var p parts
+	var problems []error
+	note := func(err error) { problems = append(problems, err) }
+	if c.Strict && c.Lenient {
+		note(errors.New("strict, lenient: only one of them can be true"))
+	}
+	var err error
+	if p.timing, err = Timing(c); err != nil {
+		note(err)
+	} else {
+		p.engine, err = engineFor(c, p.timing)
+		note(err)
+	}
+	p.book, err = loadBook(c.Mappings)
+	note(err)
+	p.faults, err = loadFaults(c.Faults)
+	note(err)
+	p.tape, err = loadTape(c.ReplayTape)
+	note(err)
+	note(recordProblem(c))
+	return p, errors.Join(problems...)
+}
+
+// Check reports every problem that the settings and the files they name have, without starting a server.
 func Check(c *config.Config) error {
-	t, err := Timing(c)
-	if err != nil {
-		return err
-	}
-	if _, err = engineFor(c, t); err != nil {
-		return err
-	}
-	if _, err = loadBook(c.Mappings); err != nil {
-		return err
-	}
-	_, err = loadFaults(c.Faults)
+	_, err := read(c)
 	return err
 }

@@ -12,6 +12,9 @@ var ErrUnknownMapping = errors.New("no such mapping")
 // Mappings returns a copy of the mappings in file order.
 func (b *Book) Mappings() []Mapping { return slices.Clone(b.mappings) }
 
+// Len is the number of mappings. O(1).
+func (b *Book) Len() int { return len(b.mappings) }
+
 // Mapping returns the mapping with an id. O(mappings).
 func (b *Book) Mapping(id string) (Mapping, error) {
 	if i := b.index(id); i >= 0 {
