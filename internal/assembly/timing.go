@@ -80,8 +80,8 @@ func Profile(path string) (*profile.Profile, error) {
 	return p, nil
 }
 
-// engineFor is the worker of the settings, its pool sized by the timing model's GPU when nothing else is said.
-func engineFor(c *config.Config, t StepTiming) (engine.Config, error) {
+// Worker is the worker of the settings, its pool sized by the timing model's GPU when nothing else is said.
+func Worker(c *config.Config, t StepTiming) (engine.Config, error) {
 	sized := *c
 	if c.NumGPUBlocks == 0 && t.Blocks != nil {
 		size := orElse(c.BlockSize, engine.DefaultConfig(engine.Backend(c.Backend)).BlockSize)
@@ -115,7 +115,7 @@ func read(c *config.Config) (parts, error) {
 	if p.timing, err = Timing(c); err != nil {
 		note(err)
 	} else {
-		p.engine, err = engineFor(c, p.timing)
+		p.engine, err = Worker(c, p.timing)
 		note(err)
 	}
 	p.book, err = loadBook(c.Mappings)

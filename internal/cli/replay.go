@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fakellm/config"
+	"fakellm/engine"
 	"fakellm/engine/cluster"
 	"fakellm/internal/assembly"
 	"fakellm/internal/experiment/replay"
@@ -80,7 +81,7 @@ func (f *replayFlags) job(c *config.Config) (*replayJob, error) {
 	if job.timing, err = assembly.Timing(c); err != nil {
 		return nil, err
 	}
-	worker, err := assembly.Engine(c)
+	worker, err := f.worker(c, job.timing)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +98,15 @@ func (f *replayFlags) job(c *config.Config) (*replayJob, error) {
 		job.cfg.MaxSimMS = &ms
 	}
 	return job, nil
+}
+
+// worker is the worker of the settings. The reference's own arguments mean 16384 blocks where they name none; our flags
+// mean what the GPU of the timing model can hold, as in serve.
+func (f *replayFlags) worker(c *config.Config, t assembly.StepTiming) (engine.Config, error) {
+	if f.engineArgs != "" {
+		return assembly.Engine(c)
+	}
+	return assembly.Worker(c, t)
 }
 
 // load reads the trace or makes the load up.

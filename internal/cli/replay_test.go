@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fakellm/config"
+	"fakellm/internal/assembly"
 )
 
 // traced runs `fakellm replay` over a trace of one good row and the rows given, in a folder of its own.
@@ -173,5 +176,28 @@ func TestReplayFailsWhenItCannotWrite(t *testing.T) {
 	code, _, stderr, _ := traced(t, "", "--report-json", "$DIR/no/such/folder.json")
 	if code != ExitFailure || !strings.Contains(stderr, "folder.json") {
 		t.Errorf("exit %d, %q", code, stderr)
+	}
+}
+
+// TestReplaySizesThePool: a named GPU sizes the pool in replay as it does in serve, unless the reference's own arguments
+// describe the engine.
+func TestReplaySizesThePool(t *testing.T) {
+	for _, row := range []struct {
+		why, extra string
+		want       int
+	}{
+		{"flags: what an H100 holds beside an 8B model (spec analytic-timing §5)", "", 6765},
+		{"the reference's arguments: its default", `{"engine": {}}`, 16384},
+	} {
+		c := config.Default()
+		c.GPU, c.GPUModel = "h100_sxm", "llama-3.1-8b"
+		timing, err := assembly.Timing(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := replayFlags{engineArgs: row.extra}
+		if got, err := f.worker(&c, timing); err != nil || got.NumGPUBlocks != row.want {
+			t.Errorf("%s: %d blocks, want %d (%v)", row.why, got.NumGPUBlocks, row.want, err)
+		}
 	}
 }
