@@ -105,8 +105,9 @@ type Control struct {
 	RecordFrom     string   `koanf:"record_from" jsonschema_description:"base URL of a real endpoint, for example https://api.openai.com/v1, which answers what no mapping matches, with the client's own key; needs record_to"`
 	RecordTo       string   `koanf:"record_to" jsonschema_description:"tape that answers of record_from are appended to, as JSON lines without keys"`
 	ReplayTape     string   `koanf:"replay_tape" jsonschema_description:"tape that answers the requests it knows, with the engine's timing"`
-	RPM            int      `koanf:"rpm" jsonschema:"minimum=0" jsonschema_description:"requests per minute and API key; 0: no limit"`
-	TPM            int      `koanf:"tpm" jsonschema:"minimum=0" jsonschema_description:"tokens per minute and API key; 0: no limit"`
+	RPM            int      `koanf:"rpm" jsonschema:"minimum=0" jsonschema_description:"requests per minute and API key, over all models that limit does not name; 0: no limit"`
+	TPM            int      `koanf:"tpm" jsonschema:"minimum=0" jsonschema_description:"tokens per minute and API key, over all models that limit does not name; 0: no limit"`
+	Limit          []string `koanf:"limit" jsonschema_description:"limits of a model, MODEL=RPM/TPM, for each API key, beside what rpm and tpm say of its other models; MODEL may be a glob, 0 is no limit"`
 	JournalRecords int      `koanf:"journal_records" jsonschema:"minimum=0" jsonschema_description:"requests that /sim/requests remembers; 0: none"`
 	JournalFile    string   `koanf:"journal_jsonl" jsonschema_description:"file that receives every finished request as a JSON line"`
 	ControlToken   string   `koanf:"control_token" jsonschema_description:"token (Authorization: Bearer) that /sim/ asks for; without one it answers loopback only"`

@@ -200,7 +200,8 @@ func TestPrintLoadsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got.ServedModelName, got.APIKey, got.Mappings = c.ServedModelName, c.APIKey, c.Mappings // an empty list prints as []
+	// An empty list prints as [].
+	got.ServedModelName, got.APIKey, got.Mappings, got.Limit = c.ServedModelName, c.APIKey, c.Mappings, c.Limit
 	if diff := cmp.Diff(c, got); diff != "" {
 		t.Error(diff)
 	}

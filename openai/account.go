@@ -17,7 +17,7 @@ type exchange struct {
 	s     *Server
 	c     *gin.Context
 	entry *journal.Entry
-	key   string
+	who   limit.Who
 	grant limit.Decision
 }
 
@@ -73,7 +73,8 @@ func handle[R modelRequest](s *Server, c *gin.Context, e exchangeOf[R]) {
 
 // open notes a checked request in the journal.
 func (s *Server) open(c *gin.Context, body []byte, model string, sm *Sampling) *exchange {
-	x := &exchange{s: s, c: c, entry: journal.From(c.Request.Context()), key: orDefault(clientKey(c.Request.Header), "anonymous")}
+	who := limit.Who{Key: orDefault(clientKey(c.Request.Header), "anonymous"), Model: model}
+	x := &exchange{s: s, c: c, entry: journal.From(c.Request.Context()), who: who}
 	x.entry.Body(body)
 	x.entry.Update(func(r *journal.Record) { r.Model, r.Session, r.Stream = model, sm.SessionKey, sm.Stream })
 	return x
@@ -99,7 +100,7 @@ func (x *exchange) find(sm *Sampling, q func() *script.Request) given {
 
 // admit asks the rate limits; the estimate is what the request may cost at most, prompt and answer. It reports false
 // when it has refused.
-func (x *exchange) admit(p *planned, model string) bool {
+func (x *exchange) admit(p *planned) bool {
 	l := x.s.opts.Limiter
 	if l == nil {
 		return true
@@ -111,14 +112,14 @@ func (x *exchange) admit(p *planned, model string) bool {
 	for i := range p.choices {
 		estimate += int64(p.choices[i].Tokens)
 	}
-	x.grant = l.Admit(time.Now(), x.key, estimate)
+	x.grant = l.Admit(time.Now(), x.who, estimate)
 	x.grant.SetHeaders(x.c.Writer.Header())
 	if x.grant.OK() {
 		return true
 	}
 	x.entry.Update(func(r *journal.Record) { r.Limited = x.grant.Type() })
 	x.s.refuse(x.c, &APIError{
-		Status: http.StatusTooManyRequests, Type: x.grant.Type(), Code: limit.Code, Message: x.grant.Message(model),
+		Status: http.StatusTooManyRequests, Type: x.grant.Type(), Code: limit.Code, Message: x.grant.Message(x.who.Model),
 	})
 	return false
 }
@@ -127,7 +128,7 @@ func (x *exchange) admit(p *planned, model string) bool {
 func (x *exchange) close(p *planned, runs []run) {
 	u := usage(p.prompts, runs, p.perPrompt)
 	if x.s.opts.Limiter != nil {
-		x.s.opts.Limiter.Settle(time.Now(), x.key, x.grant, int64(u.TotalTokens))
+		x.s.opts.Limiter.Settle(time.Now(), x.who, x.grant, int64(u.TotalTokens))
 	}
 	x.entry.Update(func(r *journal.Record) {
 		r.Usage = &journal.Usage{

@@ -101,7 +101,7 @@ func (x *exchange) perform(p *planned, model string, sm *Sampling, answer func()
 		x.s.refuse(x.c, asAPIError(err))
 		return
 	}
-	if !x.admit(p, model) {
+	if !x.admit(p) {
 		return
 	}
 	var runs []run

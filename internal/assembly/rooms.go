@@ -33,9 +33,9 @@ func newRooms(c *config.Config, p *parts, own *metrics.Own) (*rooms, error) {
 	if err := r.breaker.Use(p.faults); err != nil {
 		return nil, fmt.Errorf("faults: %w", err)
 	}
-	if c.RPM > 0 || c.TPM > 0 {
+	if p.limits.Default != (limit.Quota{}) || len(p.limits.Models) > 0 {
 		var err error
-		if r.limiter, err = limit.New(limit.Config{Default: limit.Quota{RPM: int64(c.RPM), TPM: int64(c.TPM)}}); err != nil {
+		if r.limiter, err = limit.New(p.limits); err != nil {
 			return nil, err
 		}
 	}
@@ -43,6 +43,24 @@ func newRooms(c *config.Config, p *parts, own *metrics.Own) (*rooms, error) {
 		return r, err
 	}
 	return r, r.keep(c)
+}
+
+// limits are what API keys may use, by key and by model. The error joins every problem.
+func limits(c *config.Config) (limit.Config, error) {
+	l := limit.Config{Default: limit.Quota{RPM: int64(c.RPM), TPM: int64(c.TPM)}}
+	var problems []error
+	for _, text := range c.Limit {
+		m, err := limit.ParseModel(text)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("limit: %w", err))
+			continue
+		}
+		l.Models = append(l.Models, m)
+	}
+	if len(problems) == 0 {
+		problems = l.Validate()
+	}
+	return l, errors.Join(problems...)
 }
 
 // loadTape reads the tape that is played; no path is no tape.

@@ -7,6 +7,7 @@ import (
 	"fakellm/config"
 	"fakellm/engine"
 	"fakellm/openai/fault"
+	"fakellm/openai/limit"
 	"fakellm/openai/reply/script"
 	"fakellm/timing"
 	"fakellm/timing/profile"
@@ -101,6 +102,7 @@ type parts struct {
 	book   *script.Book
 	faults []fault.Rule
 	tape   *script.Tape // nil for none
+	limits limit.Config
 }
 
 // read reads everything that settings name. It starts nothing; the error joins every problem.
@@ -125,6 +127,8 @@ func read(c *config.Config) (parts, error) {
 	p.tape, err = loadTape(c.ReplayTape)
 	note(err)
 	note(recordProblem(c))
+	p.limits, err = limits(c)
+	note(err)
 	return p, errors.Join(problems...)
 }
 

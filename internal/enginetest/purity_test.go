@@ -31,8 +31,8 @@ var pure = map[string][]string{
 		"github.com/santhosh-tekuri/jsonschema/v6/kind", "io", "math/big", "net/url", "regexp", "regexp/syntax",
 	},
 	"openai/reply/script": {
-		"bufio", "crypto/sha256", "encoding/hex", "encoding/json", "go.yaml.in/yaml/v3", "io", "math/rand/v2", "reflect",
-		"regexp", "text/template",
+		"bufio", "crypto/sha256", "encoding/hex", "encoding/json", "github.com/hashicorp/golang-lru/v2/simplelru",
+		"go.yaml.in/yaml/v3", "io", "math/rand/v2", "reflect", "regexp", "text/template",
 	},
 	"timing":          {},
 	"timing/aic/grid": {},

@@ -103,7 +103,7 @@ func TestAgainstTwin(t *testing.T) {
 		req, tok := newTwin(rpm), newTwin(tpm)
 		now := epoch
 		// Buckets are born full with their first request.
-		l.Admit(now, "k", tpm+1)
+		l.Admit(now, limit.Who{Key: "k"}, tpm+1)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			// Now and then the clock goes back.
 			now = now.Add(time.Duration(rapid.OneOf(
@@ -112,12 +112,12 @@ func TestAgainstTwin(t *testing.T) {
 			estimate := rapid.Int64Range(0, tpm+1).Draw(t, "estimate")
 			req.refill(now)
 			tok.refill(now)
-			d := l.Admit(now, "k", estimate)
+			d := l.Admit(now, limit.Who{Key: "k"}, estimate)
 			step(t, d, req, tok, estimate)
 			if d.OK() && rapid.Bool().Draw(t, "settle") {
 				used := rapid.Int64Range(0, 2*tpm).Draw(t, "used")
 				used = min(used, 1<<50)
-				l.Settle(now, "k", d, used)
+				l.Settle(now, limit.Who{Key: "k"}, d, used)
 				tok.take(used - estimate)
 			}
 		}
@@ -156,17 +156,17 @@ func TestWaitIsExact(t *testing.T) {
 				t.Fatal(err)
 			}
 			for {
-				if d := l.Admit(epoch, "k", q.TPM/3); !d.OK() {
+				if d := l.Admit(epoch, limit.Who{Key: "k"}, q.TPM/3); !d.OK() {
 					return l, d
 				}
 			}
 		}
 		l, d := wait()
-		if d := l.Admit(epoch.Add(d.RetryAfter-1), "k", q.TPM/3); d.OK() {
+		if d := l.Admit(epoch.Add(d.RetryAfter-1), limit.Who{Key: "k"}, q.TPM/3); d.OK() {
 			t.Fatalf("admitted too early: %+v", d)
 		}
 		l, d = wait()
-		if d := l.Admit(epoch.Add(d.RetryAfter), "k", q.TPM/3); !d.OK() {
+		if d := l.Admit(epoch.Add(d.RetryAfter), limit.Who{Key: "k"}, q.TPM/3); !d.OK() {
 			t.Fatalf("refused after the wait: %+v", d)
 		}
 	})
@@ -179,7 +179,7 @@ func TestHeaders(t *testing.T) {
 		d.SetHeaders(h)
 		return h
 	}
-	first := l.Admit(epoch, "k", 100)
+	first := l.Admit(epoch, limit.Who{Key: "k"}, 100)
 	want := http.Header{
 		"X-Ratelimit-Limit-Requests": {"10"}, "X-Ratelimit-Remaining-Requests": {"9"}, "X-Ratelimit-Reset-Requests": {"6s"},
 		"X-Ratelimit-Limit-Tokens": {"600"}, "X-Ratelimit-Remaining-Tokens": {"500"}, "X-Ratelimit-Reset-Tokens": {"10s"},
@@ -188,12 +188,12 @@ func TestHeaders(t *testing.T) {
 		t.Error(diff)
 	}
 	// 40 of the 100 estimated tokens were used: 60 come back.
-	l.Settle(epoch, "k", first, 40)
-	second := l.Admit(epoch.Add(50*time.Millisecond), "k", 560)
+	l.Settle(epoch, limit.Who{Key: "k"}, first, 40)
+	second := l.Admit(epoch.Add(50*time.Millisecond), limit.Who{Key: "k"}, 560)
 	if !second.OK() || second.Tokens.Remaining != 0 {
 		t.Errorf("after settling 560 tokens are left: %+v", second)
 	}
-	third := l.Admit(epoch.Add(50*time.Millisecond), "k", 12)
+	third := l.Admit(epoch.Add(50*time.Millisecond), limit.Who{Key: "k"}, 12)
 	h := headers(third)
 	// 0.5 tokens came in 50 ms; 11.5 more take 1.15 s.
 	if h.Get("Retry-After") != "2" || h.Get("Retry-After-Ms") != "1150" || third.Type() != "tokens" {
@@ -204,7 +204,7 @@ func TestHeaders(t *testing.T) {
 	if diff := cmp.Diff(wantBody, string(third.Body("m"))); diff != "" {
 		t.Error(diff)
 	}
-	huge := l.Admit(epoch, "k", 601)
+	huge := l.Admit(epoch, limit.Who{Key: "k"}, 601)
 	if h := headers(huge); h.Get("X-Should-Retry") != "false" || h.Get("Retry-After") != "" || !huge.TooLarge {
 		t.Errorf("a request above the limit can never go: %v", h)
 	}
@@ -229,7 +229,7 @@ func TestKeys(t *testing.T) {
 	admitted := func(key string, at time.Duration) int {
 		n := 0
 		for range 5 {
-			if l.Admit(epoch.Add(at), key, 10).OK() {
+			if l.Admit(epoch.Add(at), limit.Who{Key: key}, 10).OK() {
 				n++
 			}
 		}
@@ -283,14 +283,14 @@ func Example() {
 		return
 	}
 	handler := func(w http.ResponseWriter, key string, estimate int64) {
-		d := l.Admit(epoch, key, estimate)
+		d := l.Admit(epoch, limit.Who{Key: key}, estimate)
 		d.SetHeaders(w.Header())
 		if !d.OK() {
 			w.WriteHeader(http.StatusTooManyRequests)
 			_, _ = w.Write(d.Body("gpt-4o"))
 			return
 		}
-		l.Settle(epoch, key, d, 20)
+		l.Settle(epoch, limit.Who{Key: key}, d, 20)
 	}
 	for range 3 {
 		w := httptest.NewRecorder()
@@ -308,6 +308,6 @@ func BenchmarkAdmit(b *testing.B) {
 	l := newLimiter(b, limit.Config{Default: limit.Quota{RPM: 1 << 40, TPM: 1 << 40}})
 	b.ReportAllocs()
 	for i := range b.N {
-		l.Admit(epoch.Add(time.Duration(i)), "sk-test", 100)
+		l.Admit(epoch.Add(time.Duration(i)), limit.Who{Key: "sk-test"}, 100)
 	}
 }

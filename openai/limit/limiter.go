@@ -9,6 +9,10 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"fakellm/internal/glob"
 )
 
 // Quota is what one key may use. 0 is no limit.
@@ -17,13 +21,24 @@ type Quota struct {
 	RPM, TPM int64
 }
 
+// ModelQuota gives models buckets of their own.
+type ModelQuota struct {
+	// Model is a model's name, or a glob (* and ?).
+	Model string
+	Quota
+}
+
 // Config of a Limiter. The zero value limits nothing.
 type Config struct {
 	// Default is the quota of keys that Keys does not name; requests without a key count as the key "".
 	Default Quota
 	Keys    map[string]Quota
-	// MaxKeys bounds the keys that are told apart (0: 10,000). When it is reached the key unused for longest is forgotten
-	// if its buckets are full again; otherwise new keys share one bucket, so that inventing keys gains nothing.
+	// Models that the first fitting entry names have, for every key, buckets of their own, one pair per model, and do not
+	// count against the key's; all other models of a key share those of the key.
+	Models []ModelQuota
+	// MaxKeys bounds the pairs of buckets that are kept, one per key and one per key and limited model (0: 10,000). When
+	// it is reached the pair unused for longest is forgotten if it is full again; otherwise new ones share one pair per
+	// quota, so that inventing keys or models gains nothing.
 	MaxKeys int
 }
 
@@ -41,13 +56,20 @@ func (c Config) Validate() []error {
 		check(fmt.Sprintf("keys[%d].rpm", i), c.Keys[k].RPM)
 		check(fmt.Sprintf("keys[%d].tpm", i), c.Keys[k].TPM)
 	}
+	for i, m := range c.Models {
+		if m.Model == "" {
+			errs = append(errs, fmt.Errorf("models[%d].model: empty", i))
+		}
+		check(fmt.Sprintf("models[%d].rpm", i), m.RPM)
+		check(fmt.Sprintf("models[%d].tpm", i), m.TPM)
+	}
 	if c.MaxKeys < 0 {
 		errs = append(errs, fmt.Errorf("max_keys: %d is negative", c.MaxKeys))
 	}
 	return errs
 }
 
-// digest stands for a key, so that memory holds no secret and no long text.
+// digest stands for a key, or a key and a model, so that memory holds no secret and no long text.
 type digest [sha256.Size]byte
 
 // Limiter keeps the buckets. It is safe for concurrent use; make one with New.
@@ -55,19 +77,14 @@ type Limiter struct {
 	cfg    Config
 	quotas map[digest]Quota
 
-	mu      sync.Mutex
-	entries map[digest]*entry
-	// oldest and newest are the ends of the list by last use.
-	oldest, newest *entry
-	// shared serves keys that find no room.
-	shared *entry
+	mu sync.Mutex
+	// entries by last use; they are never more than cfg.MaxKeys and those of named keys.
+	entries *simplelru.LRU[digest, *entry]
+	// shared serve those that find no room.
+	shared map[Quota]*entry
 }
 
-type entry struct {
-	key              digest
-	requests, tokens bucket
-	prev, next       *entry
-}
+type entry struct{ requests, tokens bucket }
 
 // New checks the config and returns every problem.
 func New(cfg Config) (*Limiter, error) {
@@ -75,11 +92,13 @@ func New(cfg Config) (*Limiter, error) {
 		return nil, errors.Join(errs...)
 	}
 	cfg.MaxKeys = cmp.Or(cfg.MaxKeys, 10_000)
-	l := &Limiter{cfg: cfg, quotas: make(map[digest]Quota, len(cfg.Keys)), entries: make(map[digest]*entry)}
+	l := &Limiter{cfg: cfg, quotas: make(map[digest]Quota, len(cfg.Keys)), shared: make(map[Quota]*entry)}
 	for k, q := range cfg.Keys {
 		l.quotas[sha256.Sum256([]byte(k))] = q
 	}
-	return l, nil
+	var err error
+	l.entries, err = simplelru.NewLRU[digest, *entry](cfg.MaxKeys+len(cfg.Keys), nil)
+	return l, err
 }
 
 // Kind names a bucket as OpenAI does.
@@ -114,14 +133,18 @@ type Decision struct {
 // OK reports whether the request may go on.
 func (d Decision) OK() bool { return d.Violated == None }
 
-// Admit asks for one request of estimate tokens (prompt plus the most it may answer). A refusal takes nothing. O(1).
-func (l *Limiter) Admit(now time.Time, key string, estimate int64) Decision {
+// Who asks: an API key and the model it asks for.
+type Who struct{ Key, Model string }
+
+// Admit asks for one request of estimate tokens (prompt plus the most it may answer). A refusal takes nothing.
+// O(models with limits).
+func (l *Limiter) Admit(now time.Time, who Who, estimate int64) Decision {
 	// One above the largest limit is too large for every limit.
 	estimate = min(max(estimate, 0), maxPerMinute+1)
 	d := Decision{Estimate: estimate}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := l.entry(sha256.Sum256([]byte(key)), now.UnixNano())
+	e := l.entry(who, now.UnixNano())
 	if e == nil {
 		return d
 	}
@@ -158,65 +181,68 @@ func (b *bucket) shown() State {
 }
 
 // Settle replaces the estimate of an admitted request by what it really used: what was not used comes back, what was
-// used beyond it is owed. Call it once. O(1).
-func (l *Limiter) Settle(now time.Time, key string, d Decision, used int64) {
+// used beyond it is owed. Call it once. O(models with limits).
+func (l *Limiter) Settle(now time.Time, who Who, d Decision, used int64) {
 	used = min(max(used, 0), maxPerMinute)
 	if !d.OK() || used == d.Estimate {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.entry(sha256.Sum256([]byte(key)), now.UnixNano()); e != nil && e.tokens.perMinute > 0 {
+	if e := l.entry(who, now.UnixNano()); e != nil && e.tokens.perMinute > 0 {
 		e.tokens.take(used - d.Estimate)
 	}
 }
 
-// Keys is the number of keys that are told apart now.
+// Keys is the number of pairs of buckets that are kept now.
 func (l *Limiter) Keys() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.entries)
+	return l.entries.Len()
 }
 
 // Reset fills every bucket.
 func (l *Limiter) Reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	clear(l.entries)
-	l.oldest, l.newest, l.shared = nil, nil, nil
+	l.entries.Purge()
+	clear(l.shared)
 }
 
-// entry returns the refilled buckets of a key, nil when it has no limit. mu is held.
-func (l *Limiter) entry(key digest, now int64) *entry {
-	q, named := l.quotas[key]
-	if !named {
+// quota says what applies to a request: its limit, under which name it is counted, and whether that name is one of the
+// settings, which always finds room.
+func (l *Limiter) quota(who Who) (q Quota, name digest, named bool) {
+	name = sha256.Sum256([]byte(who.Key))
+	for i := range l.cfg.Models {
+		if m := &l.cfg.Models[i]; glob.Match(m.Model, who.Model) {
+			return m.Quota, sha256.Sum256(append(name[:], who.Model...)), false
+		}
+	}
+	if q, named = l.quotas[name]; !named {
 		q = l.cfg.Default
 	}
+	return q, name, named
+}
+
+// entry returns the refilled buckets for a request, nil when it has no limit. mu is held.
+func (l *Limiter) entry(who Who, now int64) *entry {
+	q, name, named := l.quota(who)
 	if q == (Quota{}) {
 		return nil
 	}
-	e, ok := l.entries[key]
-	switch {
-	case ok:
-		l.unlink(e)
-	case len(l.entries) >= l.cfg.MaxKeys && !l.forgetOldest(now) && !named:
-		if l.shared == nil {
-			l.shared = &entry{requests: newBucket(q.RPM, now), tokens: newBucket(q.TPM, now)}
+	e, ok := l.entries.Get(name)
+	if !ok {
+		e = &entry{requests: newBucket(q.RPM, now), tokens: newBucket(q.TPM, now)}
+		switch {
+		case named || l.entries.Len() < l.cfg.MaxKeys || l.forgetOldest(now):
+			l.entries.Add(name, e)
+		case l.shared[q] == nil:
+			l.shared[q] = e
+		default:
+			e = l.shared[q]
 		}
-		l.shared.refill(now)
-		return l.shared
-	default:
-		e = &entry{key: key, requests: newBucket(q.RPM, now), tokens: newBucket(q.TPM, now)}
-		l.entries[key] = e
 	}
 	e.refill(now)
-	e.prev, e.next = l.newest, nil
-	if l.newest != nil {
-		l.newest.next = e
-	} else {
-		l.oldest = e
-	}
-	l.newest = e
 	return e
 }
 
@@ -234,26 +260,15 @@ func (e *entry) full() bool {
 	return e.requests.units >= e.requests.perMinute && e.tokens.units >= e.tokens.perMinute
 }
 
-// forgetOldest makes room if the key unused for longest has full buckets.
+// forgetOldest makes room if the pair unused for longest is full.
 func (l *Limiter) forgetOldest(now int64) bool {
-	e := l.oldest
+	_, e, ok := l.entries.GetOldest()
+	if !ok {
+		return false
+	}
 	if e.refill(now); !e.full() {
 		return false
 	}
-	l.unlink(e)
-	delete(l.entries, e.key)
+	l.entries.RemoveOldest()
 	return true
-}
-
-func (l *Limiter) unlink(e *entry) {
-	if e.prev != nil {
-		e.prev.next = e.next
-	} else {
-		l.oldest = e.next
-	}
-	if e.next != nil {
-		e.next.prev = e.prev
-	} else {
-		l.newest = e.prev
-	}
 }

@@ -304,6 +304,37 @@ func TestTooLongIsRefusedUpFront(t *testing.T) {
 	}
 }
 
+// TestModelLimits: a model has limits of its own beside those of the key, and the refusal names it.
+func TestModelLimits(t *testing.T) {
+	s := openaitest.Start(t, openaitest.Set("rpm", "2"), openaitest.Set("limit", "gpt-4*=1/5000,o3=3"))
+	for i, tc := range []struct {
+		model     string
+		status    int
+		remaining string
+		tokens    bool
+	}{
+		{"gpt-4o", 200, "0", true},
+		{"gpt-4o", 429, "0", true},
+		{"gpt-4o-mini", 200, "0", true},
+		{"o3", 200, "2", false},
+		{"llama", 200, "1", false},
+		{"qwen", 200, "0", false},
+		{"qwen", 429, "0", false},
+		{"o3", 200, "1", false},
+	} {
+		resp, body := post(t, s, "/chat/completions", fmt.Sprintf(
+			`{"model":%q,"max_completion_tokens":9,"messages":[{"role":"user","content":"x"}]}`, tc.model))
+		h := resp.Header
+		if resp.StatusCode != tc.status || h.Get("X-Ratelimit-Remaining-Requests") != tc.remaining ||
+			(h.Get("X-Ratelimit-Limit-Tokens") == "5000") != tc.tokens {
+			t.Errorf("%d: %s: %d %v %s", i, tc.model, resp.StatusCode, h, body)
+		}
+		if tc.status == 429 && !strings.Contains(body, "Rate limit reached for "+tc.model+" on requests per min (RPM)") {
+			t.Errorf("%d: the refusal does not name %s: %s", i, tc.model, body)
+		}
+	}
+}
+
 func TestScriptFaultLimitJournal(t *testing.T) {
 	s := openaitest.Start(t, openaitest.Set("rpm", "4"), openaitest.Script(`
 mappings:

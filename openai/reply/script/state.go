@@ -2,7 +2,10 @@ package script
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // Limits bounds a State. Zero fields take the defaults.
@@ -22,19 +25,14 @@ const Started = "Started"
 type State struct {
 	seed     uint64
 	limits   Limits
-	sessions map[string]*session
-	// oldest and newest are the ends of the list of sessions by last use.
-	oldest, newest *session
+	sessions *simplelru.LRU[string, *session]
 	// global counts matches of mappings with that scope.
 	global map[string]int
 }
 
 type session struct {
-	key       string
 	counts    map[string]int
 	scenarios map[string]string
-	prev      *session
-	next      *session
 }
 
 // NewState returns an empty State whose weighted choices follow seed.
@@ -48,51 +46,35 @@ func NewState(seed uint64, l Limits) *State {
 
 // Reset forgets everything but the seed.
 func (s *State) Reset() {
-	s.sessions, s.global = make(map[string]*session), make(map[string]int)
-	s.oldest, s.newest = nil, nil
+	s.sessions, s.global = newSessions(s.limits.Sessions), make(map[string]int)
+}
+
+// newSessions is an empty list of sessions by last use.
+func newSessions(most int) *simplelru.LRU[string, *session] {
+	l, err := simplelru.NewLRU[string, *session](most, nil)
+	if err != nil {
+		panic(fmt.Sprintf("script: room for %d sessions: %v", most, err)) // a negative limit is a bug of the caller
+	}
+	return l
 }
 
 // Sessions is the number of sessions that have state.
-func (s *State) Sessions() int { return len(s.sessions) }
+func (s *State) Sessions() int { return s.sessions.Len() }
 
 // peek returns a session or nil and changes nothing.
-func (s *State) peek(key string) *session { return s.sessions[key] }
-
-// touch returns a session as the newest, making room for it. O(1).
-func (s *State) touch(key string) *session {
-	e, ok := s.sessions[key]
-	if ok {
-		s.unlink(e)
-	} else {
-		if len(s.sessions) >= s.limits.Sessions {
-			old := s.oldest
-			s.unlink(old)
-			delete(s.sessions, old.key)
-		}
-		e = &session{key: key, counts: make(map[string]int), scenarios: make(map[string]string)}
-		s.sessions[key] = e
-	}
-	e.prev, e.next = s.newest, nil
-	if s.newest != nil {
-		s.newest.next = e
-	} else {
-		s.oldest = e
-	}
-	s.newest = e
+func (s *State) peek(key string) *session {
+	e, _ := s.sessions.Peek(key)
 	return e
 }
 
-func (s *State) unlink(e *session) {
-	if e.prev != nil {
-		e.prev.next = e.next
-	} else {
-		s.oldest = e.next
+// touch returns a session as the newest, making room for it. O(1).
+func (s *State) touch(key string) *session {
+	e, ok := s.sessions.Get(key)
+	if !ok {
+		e = &session{counts: make(map[string]int), scenarios: make(map[string]string)}
+		s.sessions.Add(key, e)
 	}
-	if e.next != nil {
-		e.next.prev = e.prev
-	} else {
-		s.newest = e.prev
-	}
+	return e
 }
 
 // matched is how often a mapping matched so far.
