@@ -88,7 +88,7 @@ func (j benchJob) run(t *testing.T) benchStats {
 // readTimes notes when each content event arrived, until the stream is done.
 func readTimes(c net.Conn, start time.Time, out []time.Duration) []time.Duration {
 	buf := make([]byte, 16<<10)
-	mark, done := []byte(`{"content":"t`), []byte("[DONE]")
+	mark, done := []byte(`{"content":"`), []byte("[DONE]")
 	kept := 0
 	for {
 		n, err := c.Read(buf[kept:])

@@ -92,6 +92,7 @@ func (s *Server) newStream(c *gin.Context, p *planned, sm *Sampling, who identit
 	}
 	if sock, ok := c.Request.Context().Value(connKey{}).(*socket); ok && c.Request.ProtoMajor == 1 {
 		st.socket = sock
+		st.direct = sock.conn != nil && c.Request.ProtoMinor >= 1 && isNetHTTP(w)
 	} else {
 		st.detached.Store(true)
 	}

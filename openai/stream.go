@@ -23,11 +23,15 @@ type stream struct {
 	rc      *http.ResponseController
 	flusher interface{ FlushError() error }
 	socket  *socket
+	// direct says that once the header has left, events go to the socket itself; see direct.go.
+	direct bool
 	// includeUsage asks for the last chunk.
 	includeUsage bool
-	// begun says that headers have left, pending are rendered bytes that a writer could not get rid of.
+	// begun says that headers have left, pending are bytes that a writer could not get rid of: framed ones if they go to
+	// the socket itself. owed of them are counted when they have left.
 	begun    bool
 	pending  []byte
+	owed     int
 	deadline time.Time
 	// firstWrite and lastWrite are when bytes had left; bytes and events count them.
 	firstWrite, lastWrite time.Time
@@ -54,18 +58,27 @@ func (s *stream) visit(scratch []byte) []byte {
 		return scratch
 	}
 	out, due, more := s.fill(scratch, maxBatch)
-	if len(out) > 0 && !s.socket.fits(len(out)+framing) {
-		s.pending = append(s.pending, out...)
-		s.detached.Store(true)
-		s.srv.counters.handovers.Add(1)
-		s.pokeOwn()
-		return out
+	switch {
+	case len(out) == 0:
+	case s.directly():
+		out = s.try(out, due)
+	case !s.socket.fits(len(out) + framing):
+		s.handOver(out)
+	default:
+		s.flush(out, due)
 	}
-	s.flush(out, due)
-	if more && !s.closed {
+	if more && !s.closed && !s.detached.Load() {
 		s.wake(s)
 	}
 	return out
+}
+
+// handOver leaves to the handler's goroutine what could not be written without waiting.
+func (s *stream) handOver(rest []byte) {
+	s.pending = append(s.pending, rest...)
+	s.detached.Store(true)
+	s.srv.counters.handovers.Add(1)
+	s.pokeOwn()
 }
 
 // framing is what net/http adds around one write, headers of the response not counted.
@@ -82,18 +95,41 @@ func (s *stream) pump() bool {
 	if s.closed {
 		return false
 	}
-	out, due, more := s.fill(s.pending, ownBatch)
-	s.pending = out[:0]
 	s.deadline = time.Time{}
-	s.flush(out, due)
+	var more bool
+	if s.directly() {
+		more = s.force()
+	} else {
+		var out []byte
+		var due time.Time
+		out, due, more = s.fill(s.pending, ownBatch)
+		s.pending = out[:0]
+		s.flush(out, due)
+	}
 	if more || s.closed {
 		return !s.closed
 	}
 	if s.socket != nil && s.socket.fits(maxBatch) {
-		// The client has caught up: back to the shared writer.
+		// The client has caught up: back to the shared writer, which sets no deadline and must meet none.
+		s.clearDeadline()
 		s.detached.Store(false)
 	}
 	return false
+}
+
+// setDeadline renews the deadline of writes when half of it has passed.
+func (s *stream) setDeadline(now time.Time) {
+	if s.deadline.Sub(now) < s.srv.opts.WriteTimeout/2 {
+		s.deadline = now.Add(s.srv.opts.WriteTimeout)
+		_ = s.rc.SetWriteDeadline(s.deadline)
+	}
+}
+
+func (s *stream) clearDeadline() {
+	if !s.deadline.IsZero() {
+		s.deadline = time.Time{}
+		_ = s.rc.SetWriteDeadline(s.deadline)
+	}
 }
 
 // serve parks until the stream has ended. It reports false when the client left or could not be written to.
@@ -102,9 +138,7 @@ func (s *stream) serve(ctx context.Context) bool {
 		select {
 		case <-s.done:
 			s.cancelOpen()
-			if !s.deadline.IsZero() {
-				_ = s.rc.SetWriteDeadline(time.Time{})
-			}
+			s.clearDeadline()
 			return !s.broken
 		case <-s.own:
 			for s.pump() && ctx.Err() == nil {
@@ -172,16 +206,13 @@ func inBand(d Dialect) Dialect {
 	return d
 }
 
-// flush sends out and ends the stream if it is finished. mu is held.
+// flush sends out through net/http and ends the stream if it is finished. mu is held.
 func (s *stream) flush(out []byte, due time.Time) {
 	if len(out) == 0 {
 		return
 	}
 	now := time.Now()
-	if s.deadline.Sub(now) < s.srv.opts.WriteTimeout/2 {
-		s.deadline = now.Add(s.srv.opts.WriteTimeout)
-		_ = s.rc.SetWriteDeadline(s.deadline)
-	}
+	s.setDeadline(now)
 	if !s.begun {
 		s.begin(now)
 	}
@@ -189,6 +220,14 @@ func (s *stream) flush(out []byte, due time.Time) {
 	if err == nil {
 		err = s.flusher.FlushError()
 	}
+	if s.direct {
+		s.clearDeadline()
+	}
+	s.wrote(len(out), due, err)
+}
+
+// wrote counts what has left, or breaks the stream off; it ends a finished one. mu is held.
+func (s *stream) wrote(n int, due time.Time, err error) {
 	if err != nil {
 		s.broken = true
 		s.srv.counters.aborted.Add(1)
@@ -200,7 +239,7 @@ func (s *stream) flush(out []byte, due time.Time) {
 	if s.firstWrite.IsZero() {
 		s.firstWrite = s.lastWrite
 	}
-	s.bytes += int64(len(out))
+	s.bytes += int64(n)
 	if o := s.srv.opts.Observer; o != nil && !due.IsZero() {
 		o.Emitted(s.lastWrite.Sub(due))
 	}

@@ -46,12 +46,18 @@ func dialStream(t testing.TB, addr, body string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	sendStream(t, c, body)
+	return c
+}
+
+// sendStream sends a request on an open connection.
+func sendStream(t testing.TB, c net.Conn, body string) {
+	t.Helper()
+	_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		chatPath, len(body), body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
 }
 
 // TestTCPStreams: over real sockets, through shared writers, every stream is whole and in order.
@@ -129,5 +135,65 @@ func TestSlowClient(t *testing.T) {
 	}
 	if texts := checkOrder(t, string(b), 1, false); len(texts[0]) != 2000*4<<10 {
 		t.Errorf("the slow client got %d bytes", len(texts[0]))
+	}
+}
+
+// TestDirectAnswers: events that go past net/http leave a connection as net/http expects it: the body is well chunked,
+// and the next request on the same connection is answered.
+func TestDirectAnswers(t *testing.T) {
+	if !canMeasure {
+		t.Skip("on this system every event goes through net/http")
+	}
+	s, addr := serveTCP(t, Options{Writers: 1}, &pacer{gap: 200 * time.Microsecond}, words{tokens: 50})
+	c := dialStream(t, addr, streaming(hello, ""))
+	r := bufio.NewReader(c)
+	for i := range 3 {
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("answer %d: %v", i, err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatalf("answer %d: %v", i, err)
+		}
+		if texts := checkOrder(t, string(b), 1, false); texts[0] != wordChoice(50, "").Text {
+			t.Errorf("answer %d: %q", i, texts[0])
+		}
+		sendStream(t, c, streaming(hello, ""))
+	}
+	if c := s.Counters(); c.Handovers != 0 || c.Aborted != 0 {
+		t.Errorf("counters %+v", c)
+	}
+}
+
+// TestDirectReaderStops: a client that stays and never reads is given up after the write timeout, and its connection is
+// closed in the middle of a chunk rather than ended as if the answer were whole.
+func TestDirectReaderStops(t *testing.T) {
+	if !canMeasure {
+		t.Skip("on this system every event goes through net/http")
+	}
+	p := &pacer{gap: 100 * time.Microsecond}
+	s, addr := serveTCP(t, Options{Writers: 1, WriteTimeout: 50 * time.Millisecond}, p, words{choice: func(int, int) Choice {
+		c := wordChoice(4000, "stop")
+		c.Text = strings.Repeat("x", 4<<10*4000)
+		for i := range c.Ends {
+			c.Ends[i] = uint32(4 << 10 * (i + 1))
+		}
+		return c
+	}})
+	c := dialStream(t, addr, streaming(hello, ""))
+	for s.Counters().Aborted == 0 {
+		time.Sleep(time.Millisecond) // the socket fills up and the timeout passes: an event to wait for, not a pause.
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+		t.Error("the cut answer looks whole to its client")
+	}
+	p.rest()
+	if n := p.openTickets(); n != 0 {
+		t.Errorf("%d tickets open", n)
 	}
 }
