@@ -27,6 +27,7 @@ type block struct {
 	prev, next       Block  // LRU list of inactive copies; next also chains unused slots
 	dupPrev, dupNext Block  // copies of one hash, oldest first; the primary's dupPrev is the newest duplicate
 	state            uint32 // kind plus eight times the uses: references and pins
+	chain            link   // next primary copy in the same chain of the index
 }
 
 func (c *block) kind() uint32 { return c.state & (one - 1) }
@@ -56,7 +57,7 @@ type Pool struct {
 // NewPool returns an empty pool of capacity blocks. With track it remembers which hashes were evicted, for events.
 // Storage grows with use, not with capacity.
 func NewPool(capacity int, track bool) *Pool {
-	return &Pool{index: newIndex(), unused: none, lruHead: none, lruTail: none, capacity: capacity, track: track}
+	return &Pool{index: newIndex(capacity), unused: none, lruHead: none, lruTail: none, capacity: capacity, track: track}
 }
 
 // Capacity returns the number of usable blocks.

@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -163,4 +164,21 @@ func TestPool(t *testing.T) {
 			},
 		})
 	})
+}
+
+// TestIndexWithoutTags: a pool so large that a link has no bits left for a tag finds its blocks all the same.
+func TestIndexWithoutTags(t *testing.T) {
+	p := kv.NewPool(math.MaxInt, false)
+	for h := range kv.SequenceHash(500) {
+		cached(t, p, h)
+	}
+	for h := range kv.SequenceHash(1000) {
+		if _, ok := p.Lookup(h); ok != (h < 500) {
+			t.Errorf("hash %d: found %v", h, ok)
+		}
+	}
+	p.Clear()
+	if err := p.Audit(); err != nil || p.Inactive() != 0 {
+		t.Errorf("after clearing: %v, %d inactive", err, p.Inactive())
+	}
 }
