@@ -289,7 +289,7 @@ func TestBadRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pacer{gap: time.Millisecond, limits: Limits{MaxModelLen: 1000}}
 		r := newRig(t, Options{}, p, words{tokens: 1})
-		for _, rows := range [][]badRow{bodyRows(), chatRows(), rangeRows(), toolRows()} {
+		for _, rows := range [][]badRow{bodyRows(), chatRows(), rangeRows(), toolRows(), speechRows()} {
 			for _, row := range rows {
 				resp, body := r.ask(t, row.path, row.body)
 				checkEnvelope(t, row, resp, body)

@@ -15,9 +15,18 @@ const fingerprint = "fp_fakellm"
 // chat answers POST /v1/chat/completions.
 func (s *Server) chat(c *gin.Context) {
 	handle(s, c, exchangeOf[*ChatRequest]{
-		route: "chat", check: s.check.chat, plan: s.planChat,
+		route: "chat", check: s.checkChat, plan: s.planChat,
 		answer: func(p *planned, r *ChatRequest) []run { return s.answerChat(c, p, r) },
 	})
+}
+
+// checkChat checks a request and completes it by what the server remembers.
+func (s *Server) checkChat(body []byte, h http.Header, maxDepth int) (*ChatRequest, error) {
+	req, err := s.check.chat(body, h, maxDepth)
+	if err == nil {
+		err = s.recall(req)
+	}
+	return req, err
 }
 
 // answerChat paces and writes a planned answer, and returns how far it came.
@@ -26,6 +35,8 @@ func (s *Server) answerChat(c *gin.Context, p *planned, req *ChatRequest) []run 
 		// Nobody asks for them again, and thousands of long prompts may be waiting.
 		req.Messages, req.Tools = nil, nil
 	}
+	// Known before the first byte leaves: the next turn may come with the last.
+	s.voices.keep(p.choices)
 	who := s.identity("chatcmpl-", req.Model)
 	if s.opts.Dialect == DialectOpenAI {
 		who.tier = servedTier(req.ServiceTier)
@@ -46,7 +57,7 @@ func (s *Server) answerChat(c *gin.Context, p *planned, req *ChatRequest) []run 
 	if req.Store {
 		s.store.put(req, resp, s.ids)
 	}
-	s.writeJSON(c, http.StatusOK, marshal(resp))
+	s.writeSpoken(c, marshal(resp), resp.sounds)
 	return runs
 }
 
@@ -189,6 +200,9 @@ func (s *Server) chatResponse(who identity, p *planned, runs []run, req *ChatReq
 	}
 	for i := range runs {
 		c := runs[i].plan
+		if c.speaks() {
+			resp.sounds = append(resp.sounds, c.spoken)
+		}
 		resp.Choices[i] = chatChoice{
 			Index: i, Message: message(c, s.opts.Dialect), FinishReason: c.FinishReason,
 			engineMembers: s.opts.Dialect.stopMembers(c.StopReason),
@@ -226,10 +240,12 @@ func message(c *Choice, d Dialect) chatMessage {
 			m.ToolCalls = append(m.ToolCalls, wholeCall(seg, text))
 		case FunctionCall:
 			m.FunctionCall = &functionCall{Name: seg.Name, Arguments: text}
+		case Spoken:
+			m.Audio = c.spoken.message(c.transcript())
 		case Silent:
 		}
 	}
-	if content == nil && refusal == nil && len(m.ToolCalls) == 0 && m.FunctionCall == nil {
+	if content == nil && m.Audio == nil && refusal == nil && len(m.ToolCalls) == 0 && m.FunctionCall == nil {
 		content = new("")
 	}
 	m.Content, m.Refusal = content, refusal

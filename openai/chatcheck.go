@@ -123,14 +123,6 @@ func (c checker) chatEnums(req *ChatRequest, b *chatBody) error {
 			}
 		}
 	}
-	for i, m := range b.Modalities {
-		if err := oneOf(fmt.Sprintf("modalities[%d]", i), &m, "text", "audio"); err != nil {
-			return err
-		}
-		if m == "audio" {
-			return badRequest("modalities", codeUnsupValue, "unsupported value: 'modalities' does not support 'audio', answers are text")
-		}
-	}
 	if err := oneOf("prompt_cache_retention", b.PromptRetention, "in_memory", "in-memory", "24h"); err != nil {
 		return err
 	}
@@ -139,7 +131,10 @@ func (c checker) chatEnums(req *ChatRequest, b *chatBody) error {
 			"invalid 'safety_identifier': %d characters, at most 64 are allowed", len(b.SafetyIdentifier))
 	}
 	req.Effort, req.Verbosity = effort, verbosity
-	return c.prediction(req, b.Prediction)
+	if err := c.prediction(req, b.Prediction); err != nil {
+		return err
+	}
+	return c.speech(req, b)
 }
 
 // prediction reads a predicted output: text or text parts.

@@ -12,7 +12,7 @@ import (
 // FuzzChatRequest: any body gives a checked request or an APIError with a 4xx, in every policy, and never a panic.
 func FuzzChatRequest(f *testing.F) {
 	f.Add([]byte(hello))
-	for _, rows := range [][]badRow{bodyRows(), chatRows(), rangeRows(), toolRows()} {
+	for _, rows := range [][]badRow{bodyRows(), chatRows(), rangeRows(), toolRows(), speechRows()} {
 		for _, row := range rows {
 			if len(row.body) < 1<<10 {
 				f.Add([]byte(row.body))

@@ -30,4 +30,11 @@
 //
 // Nothing is drawn that a request does not determine: the same body with the same seed gets the same words, ids and
 // times apart. So Idempotency-Key is accepted and needs no memory.
+//
+// # Spoken answers
+//
+// A request with the modalities text and audio is answered aloud: content becomes a transcript, each token of which is
+// followed by speech.FramesPerToken tokens of sound. They are positions of the plan like all others, so the engine paces
+// them, limits cut them, and usage counts them as audio_tokens. Sound is made while it is written and never kept; the
+// last 10,000 transcripts are, at most 16 MiB of them, for an hour, so that a later turn can name them by id.
 package openai

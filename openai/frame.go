@@ -68,12 +68,13 @@ func (f *frame) textPrefix(index int) []byte {
 	b := make([]byte, 0, len(f.head)+40)
 	b = strconv.AppendInt(append(append(b, f.head...), `{"index":`...), int64(index), 10)
 	if f.chat {
-		return append(b, `,"delta":{"content":"`...)
+		return append(b, ","+chatInfix...)
 	}
 	return append(b, `,"text":"`...)
 }
 
 const (
+	chatInfix      = `"delta":{"content":"`
 	chatTextSuffix = `"},"logprobs":null,"finish_reason":null}`
 	textSuffix     = `","logprobs":null,"finish_reason":null}`
 )

@@ -91,7 +91,7 @@ func visibleLogprobs(c *Choice, k int) *chatLogprobs {
 			l.Content = append(l.Content, tokenLogprobs(c.Probs, at, at+seg.Positions, k)...)
 		case Refusal:
 			l.Refusal = append(l.Refusal, tokenLogprobs(c.Probs, at, at+seg.Positions, k)...)
-		case Reasoning, ToolCall, FunctionCall, Silent:
+		case Reasoning, ToolCall, FunctionCall, Silent, Spoken:
 		}
 		at += seg.Positions
 	}

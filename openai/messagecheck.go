@@ -49,6 +49,9 @@ func (c checker) message(field string, b *messageBody) (Message, error) {
 	if m.Calls, err = calls(field, b); err != nil {
 		return m, err
 	}
+	if m.AudioID, err = audioID(field, m.Role, b.Audio); err != nil {
+		return m, err
+	}
 	kinds := []string{"text"}
 	switch m.Role {
 	case "user":
@@ -70,7 +73,7 @@ func (c checker) message(field string, b *messageBody) (Message, error) {
 			"invalid '%s.tool_calls': only assistant messages have calls, not role %q", field, m.Role)
 	}
 	if isNull(b.Content) {
-		if m.Role == "assistant" && (len(m.Calls) > 0 || m.Refusal != "" || m.Reasoning != "" || c.policy != PolicyStrict) {
+		if m.Role == "assistant" && (len(m.Calls) > 0 || m.Refusal != "" || m.Reasoning != "" || m.AudioID != "" || c.policy != PolicyStrict) {
 			return m, nil
 		}
 		if m.Role == "function" {

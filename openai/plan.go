@@ -60,6 +60,9 @@ func (s *Server) planChat(req *ChatRequest) (*planned, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := s.speak(&choice, req, space); err != nil {
+			return nil, err
+		}
 		p.add(prompt, choice, &req.Sampling)
 	}
 	return p, nil

@@ -54,6 +54,8 @@ type Choice struct {
 	Reasoning, Accepted, Rejected int
 	// Probs gives log probabilities when the request wants them; nil otherwise.
 	Probs Probs
+	// spoken is how it sounds, nil for an answer in text.
+	spoken *spoken
 	// fault is what a scripted answer says shall go wrong with it.
 	fault string
 }
@@ -66,12 +68,15 @@ type Segment struct {
 	// ID and Name belong to a tool call, whose said text is its arguments. Custom tools carry plain input instead.
 	ID, Name string
 	Custom   bool
+	// first is the number of the first frame of sound in a spoken segment.
+	first int
 }
 
 // SegmentKind says which member of the message a segment fills.
 type SegmentKind uint8
 
-// The kinds. Silent positions are paced but never shown (thinking of a model that hides it).
+// The kinds. Silent positions are paced but never shown (thinking of a model that hides it). Spoken ones are made by the
+// face from content: each token of a transcript, then its frames of sound.
 const (
 	Content SegmentKind = iota
 	Reasoning
@@ -79,6 +84,7 @@ const (
 	ToolCall
 	FunctionCall
 	Silent
+	Spoken
 )
 
 // Probs is the probability side of a planned answer.
@@ -148,6 +154,8 @@ type ChatRequest struct {
 	Effort, Verbosity string
 	// HideReasoning is include_reasoning:false of the engines.
 	HideReasoning bool
+	// Speech asks for a spoken answer; nil for one in text.
+	Speech *Speech
 	// Prediction is the text of a predicted output.
 	Prediction  string
 	ServiceTier string
@@ -167,6 +175,8 @@ type Message struct {
 	Calls              []Call
 	// CallID says which call a tool message answers.
 	CallID string
+	// AudioID names the spoken answer that an assistant message was; its words are then among Parts.
+	AudioID string
 }
 
 // Part is one piece of content.

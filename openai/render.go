@@ -13,6 +13,8 @@ type renderer struct {
 	tokenIDs bool
 	// interval positions are bundled into one event.
 	interval int
+	// pcm is room for some frames of sound.
+	pcm []byte
 	// offset of the text said so far per run, in characters, for legacy logprobs.
 	offsets []int
 }
@@ -65,9 +67,11 @@ func (v *renderer) open(dst []byte, r *run) []byte {
 	if segs := r.plan.Segments; len(segs) > 0 && (segs[0].Kind == ToolCall || segs[0].Kind == FunctionCall) {
 		content = null
 	}
-	return v.frame.appendChat(dst, chunkChoice{
-		Index: r.index, Delta: delta{Role: "assistant", Content: content, Refusal: null},
-	})
+	d := delta{Role: "assistant", Content: content, Refusal: null}
+	if r.plan.speaks() {
+		d.Content, d.Audio = null, &deltaAudio{ID: r.plan.spoken.id}
+	}
+	return v.frame.appendChat(dst, chunkChoice{Index: r.index, Delta: d})
 }
 
 // count renews the usage that every event carries, if it does.
@@ -79,6 +83,7 @@ func (v *renderer) count(r *run) {
 	u := Usage{PromptTokens: v.promptTokens, CompletionTokens: done, TotalTokens: v.promptTokens + done}
 	u.PromptDetails.CachedTokens = r.last.Cached
 	u.CompletionDetails.ReasoningTokens = min(r.plan.Reasoning, done)
+	u.CompletionDetails.AudioTokens = r.plan.frames(done)
 	v.frame.tail = usageTail(u)
 }
 
@@ -89,6 +94,9 @@ func (v *renderer) bundle(r *run, due int) int {
 		return 1
 	}
 	n := min(v.interval, r.rest())
+	if r.plan.spoken != nil {
+		n = min(n, beat) // sound is large
+	}
 	switch {
 	case due-r.said >= n:
 		return n
@@ -119,6 +127,8 @@ func (v *renderer) next(dst []byte, r *run, take int) []byte {
 			return dst
 		}
 		return v.frame.appendText(dst, r.prefix, text)
+	case seg.Kind == Spoken:
+		return v.speech(dst, r, seg, from, text)
 	case seg.Kind == ToolCall || seg.Kind == FunctionCall:
 		return v.call(dst, r, seg, starts, from, text)
 	}
@@ -222,6 +232,9 @@ func (v *renderer) finish(dst []byte, r *run) []byte {
 	stop := v.frame.dialect.stopMembers(r.plan.StopReason)
 	if !v.frame.chat {
 		return v.frame.appendLegacy(dst, textChoice{Index: r.index, FinishReason: &r.plan.FinishReason, engineMembers: stop})
+	}
+	if r.plan.speaks() {
+		dst = v.expiry(dst, r)
 	}
 	return v.frame.appendChat(dst, chunkChoice{Index: r.index, FinishReason: &r.plan.FinishReason, engineMembers: stop})
 }

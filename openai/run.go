@@ -106,6 +106,7 @@ func usage(prompts []Prompt, runs []run, perPrompt int) Usage {
 			done = r.plan.Tokens
 		}
 		u.CompletionTokens += done
+		u.CompletionDetails.AudioTokens += r.plan.frames(done)
 		u.CompletionDetails.ReasoningTokens += min(r.plan.Reasoning, done)
 		u.CompletionDetails.Accepted += min(max(r.plan.Accepted, r.last.AcceptedTokens), done)
 		u.CompletionDetails.Rejected += r.plan.Rejected

@@ -27,6 +27,7 @@ type Server struct {
 	ids      idSource
 	born     time.Time
 	store    *store
+	voices   *voices
 	counters struct {
 		requests, streams, aborted, refused, failed, handovers, writes, events counter
 	}
@@ -50,7 +51,7 @@ func New(opts Options, backend Backend, planner Planner) (*Server, error) {
 		dialect: opts.Dialect, policy: opts.Policy, served: slices.Clone(opts.ServedModels), ranks: backend.Limits().Ranks,
 	}
 	s.ids = newIDSource(opts.IDSeed)
-	s.store = newStore(opts.StoreLimit)
+	s.store, s.voices = newStore(opts.StoreLimit), newVoices(maxSpoken)
 	s.writers = make([]*writer, opts.Writers)
 	for i := range s.writers {
 		s.writers[i] = newWriter()

@@ -172,6 +172,7 @@ type messageBody struct {
 	ToolCallID       *string         `json:"tool_call_id"`
 	ToolCalls        []callBody      `json:"tool_calls"`
 	FunctionCall     *functionBody   `json:"function_call"`
+	Audio            json.RawMessage `json:"audio"`
 }
 
 type functionBody struct {

@@ -35,7 +35,7 @@ func (s *Server) stored(c *gin.Context) (storedChat, bool) {
 
 func (s *Server) getStored(c *gin.Context) {
 	if item, ok := s.stored(c); ok {
-		s.writeJSON(c, http.StatusOK, marshal(item.resp))
+		s.writeSpoken(c, marshal(item.resp), item.resp.sounds)
 	}
 }
 
@@ -62,7 +62,7 @@ func (s *Server) updateStored(c *gin.Context) {
 	}
 	item.resp.Metadata = b.Metadata
 	s.store.setMetadata(item.resp.ID, b.Metadata)
-	s.writeJSON(c, http.StatusOK, marshal(item.resp))
+	s.writeSpoken(c, marshal(item.resp), item.resp.sounds)
 }
 
 func (s *Server) deleteStored(c *gin.Context) {
@@ -85,7 +85,7 @@ func (s *Server) listStored(c *gin.Context) {
 		s.refuse(c, asAPIError(err))
 		return
 	}
-	s.writeJSON(c, http.StatusOK, marshal(newList(part, more, id)))
+	s.writeSpoken(c, marshal(newList(part, more, id)), sounds(part))
 }
 
 func (s *Server) storedMessages(c *gin.Context) {

@@ -38,6 +38,9 @@ type chatResponse struct {
 	SystemFingerprint string            `json:"system_fingerprint,omitempty"`
 	Metadata          map[string]string `json:"metadata,omitempty"`
 	PromptTokenIDs    []uint32          `json:"prompt_token_ids,omitempty"`
+
+	// sounds are those of its choices, for writeSpoken.
+	sounds []*spoken
 }
 
 // engineMembers are what engines add to a choice: the stop string that ended it (vLLM, SGLang), and the ids of its
@@ -65,7 +68,24 @@ type chatMessage struct {
 	ReasoningContent *string           `json:"reasoning_content,omitempty"`
 	ToolCalls        []toolCall        `json:"tool_calls,omitempty"`
 	FunctionCall     *functionCall     `json:"function_call,omitempty"`
+	Audio            *messageAudio     `json:"audio,omitempty"`
 	Annotations      []json.RawMessage `json:"annotations"`
+}
+
+// messageAudio is a spoken answer. writeSpoken looks for the order of its first two members.
+type messageAudio struct {
+	ID         string `json:"id"`
+	Data       string `json:"data"`
+	ExpiresAt  int64  `json:"expires_at"`
+	Transcript string `json:"transcript"`
+}
+
+// deltaAudio is what is new of one.
+type deltaAudio struct {
+	ID         string  `json:"id,omitempty"`
+	Transcript *string `json:"transcript,omitempty"`
+	Data       string  `json:"data,omitempty"`
+	ExpiresAt  int64   `json:"expires_at,omitempty"`
 }
 
 type toolCall struct {
@@ -133,6 +153,7 @@ type delta struct {
 	ToolCalls        []toolCall      `json:"tool_calls,omitempty"`
 	FunctionCall     *functionCall   `json:"function_call,omitempty"`
 	Refusal          json.RawMessage `json:"refusal,omitempty"`
+	Audio            *deltaAudio     `json:"audio,omitempty"`
 }
 
 // textResponse is text_completion, whole or as a chunk (spec openai-endpoint L2, L5).

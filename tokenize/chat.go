@@ -109,7 +109,7 @@ func (e *Encoding) appendMessage(dst []uint32, m *Message) []uint32 {
 	dst = e.AppendEncode(dst, m.Content)
 	for _, p := range m.Parts {
 		dst = e.AppendEncode(dst, p.Text)
-		dst = appendMedia(dst, p)
+		dst = AppendMedia(dst, p.Media, p.Tokens)
 	}
 	for _, c := range m.Calls {
 		dst = e.AppendCallHead(dst, c.Name)

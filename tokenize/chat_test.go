@@ -112,9 +112,9 @@ func TestImageTokens(t *testing.T) {
 }
 
 func TestMediaIDs(t *testing.T) {
-	a := appendMedia(nil, Part{Media: 1, Tokens: 85})
-	b := appendMedia(nil, Part{Media: 2, Tokens: 85})
-	if !slices.Equal(a, appendMedia(nil, Part{Media: 1, Tokens: 85})) || slices.Equal(a[:4], b[:4]) || len(a) != 85 {
+	a := AppendMedia(nil, 1, 85)
+	b := AppendMedia(nil, 2, 85)
+	if !slices.Equal(a, AppendMedia(nil, 1, 85)) || slices.Equal(a[:4], b[:4]) || len(a) != 85 {
 		t.Error("media ids must be the same for the same media, and differ for others")
 	}
 	for _, id := range a {

@@ -3,11 +3,11 @@ package tokenize
 // mediaBase and above are 2^27 ids that stand for content other than text.
 const mediaBase = 0xf8000000
 
-// appendMedia appends p.Tokens ids that depend on p.Media and the position: the same image has the same ids wherever it
+// AppendMedia appends so many ids that depend on media and the position: the same image has the same ids wherever it
 // stands, and two images share none but by accident.
-func appendMedia(dst []uint32, p Part) []uint32 {
-	x := p.Media
-	for range p.Tokens {
+func AppendMedia(dst []uint32, media uint64, tokens int) []uint32 {
+	x := media
+	for range tokens {
 		x += 0x9e3779b97f4a7c15 // splitmix64
 		z := (x ^ x>>30) * 0xbf58476d1ce4e5b9
 		z = (z ^ z>>27) * 0x94d049bb133111eb

@@ -34,6 +34,7 @@ var pure = map[string][]string{
 		"bufio", "crypto/sha256", "encoding/hex", "encoding/json", "github.com/hashicorp/golang-lru/v2/simplelru",
 		"go.yaml.in/yaml/v3", "io", "math/rand/v2", "reflect", "regexp", "text/template",
 	},
+	"openai/speech":   {"encoding/base64", "github.com/zeebo/xxh3", "io"},
 	"timing":          {},
 	"timing/aic/grid": {},
 	"timing/compare":  {"math/rand/v2"},

@@ -105,7 +105,7 @@ func TestWishesAreChecked(t *testing.T) {
 		{"no token", "false", `,"x_sim":{"output_tokens":0}`, nil, "x_sim.output_tokens"},
 		{"a reason that makes agents loop", "false", `,"x_sim":{"finish_reason":"tool_calls"}`, nil, "x_sim.finish_reason"},
 		{"two answers", "false", `,"x_sim":{"reply":"a","refusal":"b"}`, nil, "x_sim.refusal"},
-		{"sound is not made", "false", `,"modalities":["text","audio"],"audio":{"voice":"ash","format":"mp3"}`, nil, "modalities"},
+		{"this sound takes an encoder", "false", `,"modalities":["text","audio"],"audio":{"voice":"ash","format":"mp3"}`, nil, "audio.format"},
 	} {
 		s := openaitest.Start(t, openaitest.Set("strict", row.strict))
 		_, resp, body := ask(t, s, row.body, row.header...)
