@@ -45,7 +45,7 @@ func (a *answer) init(s *Server, p *planned, since time.Time) {
 // submit enters every choice into the Backend. On an error the choices already entered are cancelled.
 func (a *answer) submit(jobs []Job, wake func()) error {
 	for i := range jobs {
-		t, err := a.srv.backend.Submit(jobs[i], wake)
+		t, err := a.enter(jobs[i], a.runs[i].plan.timing, wake)
 		if err != nil {
 			a.cancel(i)
 			return err

@@ -1,6 +1,10 @@
 package openai
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"fakellm/openai/reply/script"
+)
 
 // Planner says what is said. Its methods are pure in effect, safe for concurrent use, and may return an *APIError for
 // what only they can judge (a schema keyword, a token id out of range).
@@ -56,8 +60,9 @@ type Choice struct {
 	Probs Probs
 	// spoken is how it sounds, nil for an answer in text.
 	spoken *spoken
-	// fault is what a scripted answer says shall go wrong with it.
-	fault string
+	// timing is when a scripted answer wants to be said, nil for the engine's instants; fault is what shall go wrong with it.
+	timing *script.Timing
+	fault  string
 }
 
 // Segment is a run of positions of one kind.

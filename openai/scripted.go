@@ -177,7 +177,7 @@ func (p *ReplyPlanner) scripted(v *reply.Planner, req *reply.Request, s *Samplin
 		parts = append(parts, reply.Part{Kind: reply.ToolCall, Text: c.Arguments, ID: c.ID, Name: c.Name})
 	}
 	c := choiceOf(v.Say(req, parts...))
-	c.fault = o.Fault
+	c.fault, c.timing = o.Fault, o.Timing
 	if o.Refusal != "" {
 		for i := range c.Segments {
 			if c.Segments[i].Kind == Content {

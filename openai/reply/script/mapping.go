@@ -112,7 +112,8 @@ type Reply struct {
 	FinishReason string `json:"finishReason,omitempty"`
 	// Weight of this answer when choose is weighted; nil is 1.
 	Weight *float64 `json:"weight,omitempty"`
-	// Timing overrides the engine's; Fault is a plan in the grammar of package fault. Both are only data here.
+	// Timing overrides the engine's; Fault is a plan in the grammar of package fault. Both are only data here, the face
+	// carries them out.
 	Timing *Timing `json:"timing,omitempty"`
 	Fault  string  `json:"fault,omitempty"`
 	// Error answers with an HTTP error instead.
@@ -129,10 +130,14 @@ type ToolCall struct {
 	Arguments *Value `json:"arguments,omitempty"`
 }
 
-// Timing overrides modelled times, in milliseconds; nil leaves the engine's.
+// Timing overrides modelled times, in milliseconds from 0 to a day; nil leaves the engine's. The engine serves the
+// request as it always does, its slot included; what it has made is held back until it is wanted. So no token leaves
+// before the engine has made it: where that is later, the engine's instant stands.
 type Timing struct {
+	// TTFTMs is the time from the arrival of the request to its first token.
 	TTFTMs *float64 `json:"ttftMs,omitempty"`
-	ITLMs  *float64 `json:"itlMs,omitempty"`
+	// ITLMs is the gap between tokens: token i leaves i-1 gaps after the first. Without it the engine's gaps are kept.
+	ITLMs *float64 `json:"itlMs,omitempty"`
 }
 
 // Failure is an HTTP error to answer with. Status is 400–599; empty members are null on the wire.
