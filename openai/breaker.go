@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -62,6 +63,9 @@ func (b *Breaker) plan(asked, scripted string, f fault.Facts) (fault.Plan, error
 			continue
 		}
 		p, err := fault.Parse(text)
+		if only, ok := p.StreamOnly(); ok && err == nil && !f.Stream {
+			err = fmt.Errorf("fault %s: it needs a stream, and this request asks for a whole answer", only.Kind)
+		}
 		if err != nil {
 			return nil, &APIError{
 				Status: http.StatusBadRequest, Type: typeInvalid, Param: fault.Header, Code: "invalid_fault", Message: err.Error(),
@@ -141,7 +145,7 @@ func (s *Server) breaking(c *gin.Context, plan fault.Plan, next func()) {
 	defer func() {
 		w.WriteHeaderNow()
 		fired = append(fired, w.Finish()...)
-		c.Set(keyStatus, w.status)
+		c.Set(keyStatus, orDefault(w.Sent(), w.status))
 	}()
 	next()
 }

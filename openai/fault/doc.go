@@ -22,9 +22,15 @@
 //	reset;at=3, close;at=3                       TCP reset, or an early end without the last chunk
 //
 // "at" is the number of data events that are delivered whole before the fault; comments and [DONE] do not count, and
-// the opening role chunk of a chat stream does. In a body that is no event stream "at" counts bytes, and when it is not
-// given reset, close, stall, drip and truncate act after half of the first write. Reset and close at 0 send nothing,
-// not even headers.
+// the opening role chunk of a chat stream does. Reset and close at 0 send nothing, not even headers.
+//
+// # Answers that are no streams
+//
+// "at" counts bytes, and when it is not given reset, close, stall, drip and truncate act after half of the first write;
+// stall=5s;at=0 sends the headers and then waits. truncate;bytes=10 lets ten bytes of the body through, malformed breaks
+// its first byte or the one at "at". error is answered instead of the body, with 500, when the body was due and after the
+// stalls before it. no-done and double-done have no meaning there: rules with them fit streams only, and a face that
+// knows that a request asks for no stream refuses them (Plan.StreamOnly).
 //
 // # Wiring
 //

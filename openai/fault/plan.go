@@ -21,12 +21,12 @@ const (
 	// Stall pauses once; Drip sends a few bytes at a time.
 	Stall Kind = "stall"
 	Drip  Kind = "drip"
-	// ErrorEvent ends a stream with an error event; on a body that is no stream it does nothing.
+	// ErrorEvent ends a stream with an error event; where there is no stream the whole answer is that error, with 500.
 	ErrorEvent Kind = "error"
 	// Truncate sends part of an event, or of a body, and closes; Malformed breaks the JSON of one event or body.
 	Truncate  Kind = "truncate"
 	Malformed Kind = "malformed"
-	// NoDone leaves [DONE] out, DoubleDone sends it twice.
+	// NoDone leaves [DONE] out, DoubleDone sends it twice. They mean nothing where there is no stream (Plan.StreamOnly).
 	NoDone     Kind = "no-done"
 	DoubleDone Kind = "double-done"
 	// Reset sends a TCP reset (a stream reset in HTTP/2), Close ends the connection early without the last chunk.
@@ -48,7 +48,7 @@ type Fault struct {
 	At int
 	// For is how long Hang, Stall and one step of Drip wait.
 	For time.Duration
-	// Bytes per step of Drip, or of the event that Truncate lets through (0: half of it).
+	// Bytes per step of Drip, or of the event (the body) that Truncate lets through behind At (0: half of it).
 	Bytes int
 	// Failure is the answer of Status and ErrorEvent.
 	Failure Failure
@@ -77,6 +77,16 @@ type Plan []Fault
 func (p Plan) first(k Kind) (Fault, bool) {
 	for _, f := range p {
 		if f.Kind == k {
+			return f, true
+		}
+	}
+	return Fault{}, false
+}
+
+// StreamOnly returns the first fault that means nothing to an answer that is no stream.
+func (p Plan) StreamOnly() (Fault, bool) {
+	for _, f := range p {
+		if f.Kind == NoDone || f.Kind == DoubleDone {
 			return f, true
 		}
 	}

@@ -17,7 +17,7 @@ type Rule struct {
 	Name string
 	// Route, Model, Key and Session are globs (* and ?); empty fits all.
 	Route, Model, Key, Session string
-	// Stream fits streams only or other answers only; nil both.
+	// Stream fits streams only or other answers only; nil both, or streams only if the plan means nothing elsewhere.
 	Stream *bool
 	// MaxRetry fits only what the client says is at most its n-th retry (x-stainless-retry-count); nil fits all.
 	MaxRetry *int
@@ -85,6 +85,9 @@ func (r Rule) Validate() []error {
 	if len(r.Plan) == 0 {
 		bad("plan: empty")
 	}
+	if f, only := r.Plan.StreamOnly(); only && r.Stream != nil && !*r.Stream {
+		bad("plan: %s needs a stream, and stream is false", f.Kind)
+	}
 	for _, err := range r.Plan.Validate() {
 		bad("plan%w", err)
 	}
@@ -100,6 +103,9 @@ type Facts struct {
 
 // fits reports whether the facts hold; counts, windows and chance come after.
 func (r *Rule) fits(f Facts) bool {
+	if _, only := r.Plan.StreamOnly(); only && !f.Stream {
+		return false
+	}
 	fit := func(pattern, s string) bool { return pattern == "" || glob.Match(pattern, s) }
 	return fit(r.Route, f.Route) && fit(r.Model, f.Model) && fit(r.Key, f.Key) && fit(r.Session, f.Session) &&
 		(r.Stream == nil || *r.Stream == f.Stream) && (r.MaxRetry == nil || f.Retry <= *r.MaxRetry)

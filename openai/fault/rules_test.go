@@ -84,6 +84,31 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestStreamOnlyRules: a rule whose fault means nothing outside streams leaves whole answers to the next, uncounted.
+func TestStreamOnlyRules(t *testing.T) {
+	s, err := fault.NewSet([]fault.Rule{
+		{Name: "done", First: 1, Plan: plan(t, "stall=1s, no-done")},
+		{Name: "twice", First: 1, Plan: plan(t, "double-done")},
+		{Name: "any", Plan: plan(t, "error")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := fault.NewCounters(1, 0)
+	var got []string
+	for _, stream := range []bool{false, true, false, true, true} {
+		_, name := s.Choose(0, fault.Facts{Stream: stream}, c)
+		got = append(got, name)
+	}
+	if strings.Join(got, ",") != "any,done,any,twice,any" {
+		t.Errorf("got %v", got)
+	}
+	no := false
+	if _, err := fault.NewSet([]fault.Rule{{Stream: &no, Plan: plan(t, "no-done")}}); err == nil || !strings.Contains(err.Error(), "no-done") {
+		t.Errorf("a rule that can never act: %v", err)
+	}
+}
+
 // TestFirstRuleWins: later rules do not count what an earlier one took.
 func TestFirstRuleWins(t *testing.T) {
 	s, err := fault.NewSet([]fault.Rule{

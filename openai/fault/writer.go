@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -126,6 +127,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	w.begin(http.StatusOK)
 	if w.places == nil {
 		w.place(len(p))
+		w.instead()
 	}
 	switch {
 	case w.over:
@@ -152,15 +154,52 @@ func (w *Writer) place(size int) {
 			}
 		default:
 		}
+		at := max(f.At, 0)
 		if f.At == Unset {
 			f.At = 0
 			if !w.stream && f.Kind != Malformed {
 				f.At = size / 2
 			}
 		}
+		if f.Kind == Truncate && f.Bytes > 0 && !w.stream {
+			f.At = partOf(at+f.Bytes, size)
+		}
 		w.places = append(w.places, f)
 	}
 	slices.SortStableFunc(w.places, func(a, b Fault) int { return a.At - b.At })
+}
+
+// instead answers with the error of a plan where there is no stream to send it in: a service that fails before the end
+// of a whole answer has sent nothing of it. Stalls that stand before it in the plan pass first. An answer that is an
+// error already stays.
+func (w *Writer) instead() {
+	if _, ok := w.plan.first(ErrorEvent); !ok || w.stream || w.status >= http.StatusBadRequest {
+		return
+	}
+	for _, f := range w.plan {
+		switch f.Kind {
+		case Stall:
+			w.fired = append(w.fired, f)
+			w.do(op{kind: opWait, wait: f.For})
+		case ErrorEvent:
+			w.fired = append(w.fired, f)
+			w.out = append(w.out, w.opts.errorBody(f.Failure)...)
+			w.status = f.Failure.withDefaults().Status
+			h := w.w.Header()
+			h.Set("Content-Type", "application/json")
+			h.Set("Content-Length", strconv.Itoa(len(w.out)))
+			w.finish(endCleanly)
+			return
+		default:
+		}
+	}
+}
+
+// Sent is the status that the client gets, 0 before there is one.
+func (w *Writer) Sent() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.status
 }
 
 // due returns the next fault that acts at this place.
@@ -315,6 +354,7 @@ func (w *Writer) act(f Fault) {
 	switch f.Kind {
 	case Stall:
 		w.send()
+		w.commit()
 		w.do(op{kind: opFlush})
 		w.do(op{kind: opWait, wait: f.For})
 	case Drip:

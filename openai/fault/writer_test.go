@@ -170,7 +170,14 @@ func TestBodyFaults(t *testing.T) {
 		{"malformed;at=3", body[:3] + "\x01" + body[4:], nil, 0},
 		{"stall=2s", body, nil, 2 * time.Second},
 		{"drip=1s;bytes=10;at=3", body, nil, time.Second},
-		{"error;at=1", body, nil, 0},
+		{"stall=2s;at=0", body, nil, 2 * time.Second},
+		{"truncate;bytes=3", body[:3], io.ErrUnexpectedEOF, 0},
+		{"truncate;at=2;bytes=3", body[:5], io.ErrUnexpectedEOF, 0},
+		{"truncate;bytes=5000", body[:9], io.ErrUnexpectedEOF, 0},
+		{"error;at=1;message=gone;code=c", gone500, nil, 0},
+		{"stall=2s, error;message=gone;code=c", gone500, nil, 2 * time.Second},
+		{"error;message=gone;code=c, stall=2s", gone500, nil, 0},
+		{"drip=1s;bytes=100, error;message=gone;code=c", gone500, nil, 0},
 		{"no-done", body, nil, 0},
 	} {
 		serve(t, fault.Middleware(h, choose, fault.Options{}), func(dial func() net.Conn) {
@@ -178,6 +185,27 @@ func TestBodyFaults(t *testing.T) {
 			if !errors.Is(got.err, tc.err) || got.body != tc.body || got.took != tc.took {
 				t.Errorf("%s: error %v, want %v, after %v, want %v\n%s",
 					tc.plan, got.err, tc.err, got.took, tc.took, cmp.Diff(tc.body, got.body))
+			}
+			if want := map[bool]int{true: 500, false: 200}[tc.body == gone500]; got.err == nil && got.status != want {
+				t.Errorf("%s: status %d, want %d", tc.plan, got.status, want)
+			}
+		})
+	}
+}
+
+// gone500 is an answer that failed.
+const gone500 = `{"error":{"message":"gone","type":"server_error","param":null,"code":"c"}}`
+
+// TestErrorAnswersStay: an answer that is an error keeps its status and words under faults that wait or fail.
+func TestErrorAnswersStay(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, "no")
+	})
+	for _, plan := range []string{"error", "stall=1s;at=0", "stall=1s", "drip=1s;at=0", "stall=1s;at=0, error"} {
+		serve(t, fault.Middleware(h, choose, fault.Options{}), func(dial func() net.Conn) {
+			if got := ask(t, dial(), plan); got.status != 400 || got.body != "no" || got.err != nil {
+				t.Errorf("%s: %d %q, %v", plan, got.status, got.body, got.err)
 			}
 		})
 	}

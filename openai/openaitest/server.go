@@ -140,8 +140,10 @@ type Request struct {
 	Stream       bool   `json:"stream"`
 	Disconnected bool   `json:"disconnected"`
 	Mapping      string `json:"mapping"`
-	Fault        string `json:"fault"`
-	Usage        struct {
+	// Fault is what was to go wrong, Fired what of it came about.
+	Fault string `json:"fault"`
+	Fired string `json:"fault_fired"`
+	Usage struct {
 		Prompt     int `json:"prompt_tokens"`
 		Cached     int `json:"cached_tokens"`
 		Completion int `json:"completion_tokens"`
