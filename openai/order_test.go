@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fakellm/openai/reply"
+	"fakellm/openai/speech"
 )
 
 // orderRequests is how many random requests each dialect gets; CI's slow gate and releases ask for 4,000 and more.
@@ -88,6 +89,10 @@ func randomRequest(r *rand.Rand) orderRequest {
 	}
 	if chance(0.3) {
 		q.fields["reasoning_effort"] = []string{"none", "minimal", "low"}[r.IntN(3)]
+	}
+	if q.fields["logprobs"] == nil && chance(0.15) {
+		q.fields["modalities"] = []string{"text", "audio"}
+		q.fields["audio"] = map[string]any{"voice": "alloy", "format": "pcm16"}
 	}
 	switch {
 	case chance(0.4):
@@ -166,6 +171,15 @@ func checkAnswer(t *testing.T, q orderRequest, whole, stream string) {
 	if u.TotalTokens != u.PromptTokens+u.CompletionTokens || u.CompletionDetails.ReasoningTokens > u.CompletionTokens {
 		t.Errorf("usage %+v", u)
 	}
+	frames := 0
+	for _, c := range w.Choices {
+		if c.Message.Audio != nil {
+			frames += len(c.Message.Audio.Data) / 4 * 3 / speech.FrameBytes
+		}
+	}
+	if u.CompletionDetails.AudioTokens != frames {
+		t.Errorf("%d frames of sound, usage %+v", frames, u)
+	}
 	for _, c := range w.Choices {
 		calls := len(c.Message.ToolCalls)
 		if c.FinishReason == "tool_calls" && calls == 0 || calls > 0 && c.FinishReason == "stop" || q.noCalls && calls > 0 {
@@ -181,9 +195,13 @@ func checkAnswer(t *testing.T, q orderRequest, whole, stream string) {
 				t.Errorf("arguments %s", call.Function.Arguments)
 			}
 		}
+		content := deref(c.Message.Content)
+		if c.Message.Audio != nil {
+			content += c.Message.Audio.Transcript
+		}
 		if f, ok := q.fields["response_format"]; ok && f != nil && c.FinishReason == "stop" && q.fields["stop"] == nil &&
-			!json.Valid([]byte(deref(c.Message.Content))) {
-			t.Errorf("content %q is not JSON", deref(c.Message.Content))
+			!json.Valid([]byte(content)) {
+			t.Errorf("content %q is not JSON", content)
 		}
 		checkLogprobs(t, q, c)
 	}

@@ -172,7 +172,7 @@ func sameAnswer(t *testing.T, whole, stream string) {
 	if err := json.Unmarshal([]byte(whole), &resp); err != nil {
 		t.Fatal(err)
 	}
-	var content, refusal string
+	var content, refusal, transcript, sound string
 	calls := map[int]*toolCall{}
 	finish := ""
 	for _, ev := range events(t, stream) {
@@ -183,6 +183,10 @@ func sameAnswer(t *testing.T, whole, stream string) {
 		d := c.Choices[0].Delta
 		content += unquote(d.Content)
 		refusal += unquote(d.Refusal)
+		if d.Audio != nil {
+			transcript += deref(d.Audio.Transcript)
+			sound += d.Audio.Data
+		}
 		for _, tc := range d.ToolCalls {
 			merge(t, calls, tc)
 		}
@@ -194,6 +198,11 @@ func sameAnswer(t *testing.T, whole, stream string) {
 	if content != deref(m.Content) || refusal != deref(m.Refusal) || len(calls) != len(m.ToolCalls) ||
 		finish != resp.Choices[0].FinishReason {
 		t.Errorf("stream says %q %q %d calls %s, whole %s", content, refusal, len(calls), finish, whole)
+	}
+	if a := m.Audio; a == nil && transcript+sound != "" || a != nil && a.Transcript != transcript {
+		t.Errorf("the stream says %q, whole %+v", transcript, a)
+	} else if a != nil && a.Data != sound && !strings.HasPrefix(a.Data, "UklGR") { // a WAV file has a header besides
+		t.Errorf("the stream has %d bytes of sound, whole %d", len(sound), len(a.Data))
 	}
 	for i, tc := range m.ToolCalls {
 		got := calls[i]

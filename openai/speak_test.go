@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -297,6 +298,27 @@ func TestSpokenTurns(t *testing.T) {
 		time.Sleep(time.Hour)
 		if resp, body = r.ask(t, chatPath, withMessages(turn)); resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("after an hour: %d %s", resp.StatusCode, body)
+		}
+	})
+}
+
+// TestSpokenReaderStops: a client that never reads its sound is given up after the write timeout, and the deadline does
+// not outlive the answer.
+func TestSpokenReaderStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{WriteTimeout: time.Second}, &pacer{}, counting(3))
+		r.client.Transport.(*http.Transport).ReadBufferSize = 1
+		resp := r.post(t, chatPath, withField(aloud("wav")))
+		time.Sleep(20 * time.Second)
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err == nil {
+			t.Errorf("all of %d bytes came after 20 s of silence", len(body))
+		}
+		for range 3 {
+			_, body := r.ask(t, chatPath, withField(aloud("wav")))
+			hearWhole(t, body)
+			time.Sleep(5 * time.Second)
 		}
 	})
 }

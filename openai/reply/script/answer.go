@@ -37,7 +37,11 @@ type wireMessage struct {
 	Refusal          *string `json:"refusal"`
 	Reasoning        *string `json:"reasoning"`
 	ReasoningContent *string `json:"reasoning_content"`
-	ToolCalls        []struct {
+	// Audio of a spoken answer: its words are kept, its sound is not.
+	Audio *struct {
+		Transcript string `json:"transcript"`
+	} `json:"audio"`
+	ToolCalls []struct {
 		Index    *int   `json:"index"`
 		ID       string `json:"id"`
 		Function struct {
@@ -135,6 +139,9 @@ func (a *RecordedAnswer) hear(c *wireChoice) error {
 	// An opening chunk says "" although a tool call may follow.
 	if m.Content != nil && (*m.Content != "" || c.Message != nil) {
 		say(*m.Content)
+	}
+	if m.Audio != nil && (m.Audio.Transcript != "" || c.Message != nil) {
+		say(m.Audio.Transcript)
 	}
 	if m.Refusal != nil {
 		a.Refusal += *m.Refusal

@@ -61,6 +61,40 @@ data: [DONE]
 	}
 }
 
+// TestListenSpoken: of a spoken answer the words are kept, whole or streamed, and not the sound.
+func TestListenSpoken(t *testing.T) {
+	for _, tc := range []struct {
+		why    string
+		stream bool
+		body   string
+	}{
+		{"whole", false, `{"choices":[{"index":0,"message":{"content":null,"audio":{"id":"audio_1","data":"AAAA","expires_at":9,"transcript":"Hi there"}},"finish_reason":"stop"}]}`},
+		{"streamed", true, `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":null,"audio":{"id":"audio_1"}}}]}
+
+data: {"choices":[{"index":0,"delta":{"audio":{"transcript":"Hi"}}}]}
+
+data: {"choices":[{"index":0,"delta":{"audio":{"data":"AAAA"}}}]}
+
+data: {"choices":[{"index":0,"delta":{"audio":{"transcript":" there"}}}]}
+
+data: {"choices":[{"index":0,"delta":{"audio":{"expires_at":9}}}]}
+
+data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+
+data: [DONE]
+
+`},
+	} {
+		var r script.Recording
+		if err := r.Listen(200, tc.stream, []byte(tc.body)); err != nil {
+			t.Fatal(err)
+		}
+		if a := r.Answers[0]; a.Text == nil || *a.Text != "Hi there" || a.FinishReason != "stop" {
+			t.Errorf("%s: %+v", tc.why, a)
+		}
+	}
+}
+
 func TestTape(t *testing.T) {
 	q := user("hi")
 	q.Body = []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true}`)
