@@ -318,7 +318,10 @@ func TestSpokenReaderStops(t *testing.T) {
 		for range 3 {
 			_, body := r.ask(t, chatPath, withField(aloud("wav")))
 			hearWhole(t, body)
-			time.Sleep(5 * time.Second)
+			time.Sleep(5 * time.Second) // longer than the deadline
+			if resp, body := r.ask(t, chatPath, hello); resp.StatusCode != http.StatusOK {
+				t.Errorf("afterwards: %d %s", resp.StatusCode, body)
+			}
 		}
 	})
 }

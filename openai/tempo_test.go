@@ -151,3 +151,50 @@ func TestTimingEnds(t *testing.T) {
 		}
 	})
 }
+
+// TestTempoReports: what a held-back answer says of itself are the instants at which its tokens leave, never before the
+// engine has made them; when it is cancelled nobody is woken any more.
+func TestTempoReports(t *testing.T) {
+	zero, hour := 0.0, 3.6e6
+	for _, tc := range []struct {
+		why             string
+		ttft, itl       *float64
+		tokens          int
+		first, last, at time.Duration
+	}{
+		{"sooner than possible", &zero, &zero, 3, 10, 30, 35},
+		{"the first alone", &hour, nil, 0, 0, 0, 35},
+		{"the first alone, later", &hour, nil, 3, 3_600_000, 3_600_020, 3_600_030},
+		{"gaps alone", nil, &hour, 1, 10, 10, 3_600_009},
+		{"gaps alone, later", nil, &hour, 2, 10, 3_600_010, 3_600_010},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			p := &pacer{gap: 10 * time.Millisecond}
+			a := &answer{srv: &Server{backend: p}, since: start}
+			woken := 0
+			ticket, err := a.enter(Job{OutputTokens: 3}, &script.Timing{TTFTMs: tc.ttft, ITLMs: tc.itl}, func() { woken++ })
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(tc.at * time.Millisecond)
+			got := ticket.Progress()
+			since := func(at time.Time) time.Duration {
+				if at.IsZero() {
+					return 0
+				}
+				return at.Sub(start) / time.Millisecond
+			}
+			if got.Tokens != tc.tokens || since(got.FirstToken) != tc.first || since(got.LastToken) != tc.last ||
+				tc.tokens > 0 && got.Due != got.LastToken || (got.End == Completed) != (tc.tokens == 3) {
+				t.Errorf("%s: after %d ms: %+v, first %d, last %d", tc.why, tc.at, got, since(got.FirstToken), since(got.LastToken))
+			}
+			ticket.Cancel()
+			before := woken
+			time.Sleep(10 * time.Hour)
+			if woken != before {
+				t.Errorf("%s: woken %d times after the end", tc.why, woken-before)
+			}
+		})
+	}
+}

@@ -110,7 +110,6 @@ func (s *Server) writeSpoken(c *gin.Context, body []byte, sounds []*spoken) {
 	h.Set("Openai-Processing-Ms", strconv.FormatInt(time.Since(c.GetTime(keyStart)).Milliseconds(), 10))
 	c.Status(http.StatusOK)
 	w := &patient{c: c, rc: http.NewResponseController(c.Writer), limit: s.opts.WriteTimeout}
-	defer w.done()
 	for _, a := range sounds {
 		head := appendQuoted([]byte(`"audio":{"id":`), a.id)
 		head = append(head, `,"data":"`...)
@@ -130,7 +129,8 @@ func (s *Server) writeSpoken(c *gin.Context, body []byte, sounds []*spoken) {
 	_, _ = w.Write(body)
 }
 
-// patient writes to a client that may refuse to read for a while, but not for ever.
+// patient writes to a client that may refuse to read for a while, but not for ever. net/http lifts the deadline when
+// the answer has ended.
 type patient struct {
 	c     *gin.Context
 	rc    *http.ResponseController
@@ -142,8 +142,6 @@ func (p *patient) Write(b []byte) (int, error) {
 	_ = p.rc.SetWriteDeadline(time.Now().Add(p.limit))
 	return p.c.Writer.Write(b)
 }
-
-func (p *patient) done() { _ = p.rc.SetWriteDeadline(time.Time{}) }
 
 // sounds are those of a list of answers.
 func sounds(list []chatResponse) []*spoken {
