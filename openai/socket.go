@@ -91,7 +91,7 @@ func (s *socket) send(b []byte, wait bool) (int, error) {
 // putOut is one try; it returns false to be called again when there is room.
 func (s *socket) putOut(fd uintptr) bool {
 	for s.sent < len(s.out) {
-		n, err := syscall.Write(int(fd), s.out[s.sent:])
+		n, err := write(fd, s.out[s.sent:])
 		switch {
 		case err == nil:
 			s.sent += n
