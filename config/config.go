@@ -22,6 +22,7 @@ type Server struct {
 	Strict          bool          `koanf:"strict" jsonschema_description:"refuse unknown request fields with 400 instead of ignoring them"`
 	Lenient         bool          `koanf:"lenient" jsonschema_description:"accept the meaningless values that test suites of SDKs send: limits of 0, ids that were never stored"`
 	MaxBodyBytes    int           `koanf:"max_body_bytes" jsonschema:"minimum=1" jsonschema_description:"largest request body in bytes; a larger one gets 413"`
+	WriteTimeout    time.Duration `koanf:"write_timeout" jsonschema_description:"how long a client may refuse to read before its answer is cut"`
 	DrainTimeout    time.Duration `koanf:"drain_timeout" jsonschema_description:"how long open streams may go on after SIGTERM"`
 	LogLevel        string        `koanf:"log_level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"least severe message that is logged"`
 	LogFormat       string        `koanf:"log_format" jsonschema:"enum=text,enum=json" jsonschema_description:"form of the log on standard error"`
@@ -107,7 +108,7 @@ type Control struct {
 	ReplayTape     string   `koanf:"replay_tape" jsonschema_description:"tape that answers the requests it knows, with the engine's timing"`
 	RPM            int      `koanf:"rpm" jsonschema:"minimum=0" jsonschema_description:"requests per minute and API key, over all models that limit does not name; 0: no limit"`
 	TPM            int      `koanf:"tpm" jsonschema:"minimum=0" jsonschema_description:"tokens per minute and API key, over all models that limit does not name; 0: no limit"`
-	Limit          []string `koanf:"limit" jsonschema_description:"limits of a model, MODEL=RPM/TPM, for each API key, beside what rpm and tpm say of its other models; MODEL may be a glob, 0 is no limit"`
+	Limit          []string `koanf:"limit" jsonschema_description:"limits of a model, MODEL=RPM/TPM, for each API key, beside what rpm and tpm say of its other models. MODEL may be a glob (* and ?); a model's own name goes before globs, the first glob that fits before later ones. 0 is no limit, MODEL=0/0 exempts the model"`
 	JournalRecords int      `koanf:"journal_records" jsonschema:"minimum=0" jsonschema_description:"requests that /sim/requests remembers; 0: none"`
 	JournalFile    string   `koanf:"journal_jsonl" jsonschema_description:"file that receives every finished request as a JSON line"`
 	ControlToken   string   `koanf:"control_token" jsonschema_description:"token (Authorization: Bearer) that /sim/ asks for; without one it answers loopback only"`
@@ -117,7 +118,7 @@ type Control struct {
 func Default() Config {
 	return Config{
 		Server: Server{
-			Model: "gpt-4o", Host: "127.0.0.1", Port: 8000, MaxBodyBytes: 32 << 20, DrainTimeout: 30 * time.Second,
+			Model: "gpt-4o", Host: "127.0.0.1", Port: 8000, MaxBodyBytes: 32 << 20, WriteTimeout: time.Minute, DrainTimeout: 30 * time.Second,
 			LogLevel: "info", LogFormat: "text",
 		},
 		Reply: Reply{

@@ -48,19 +48,28 @@ func newRooms(c *config.Config, p *parts, own *metrics.Own) (*rooms, error) {
 // limits are what API keys may use, by key and by model. The error joins every problem.
 func limits(c *config.Config) (limit.Config, error) {
 	l := limit.Config{Default: limit.Quota{RPM: int64(c.RPM), TPM: int64(c.TPM)}}
-	var problems []error
-	for _, text := range c.Limit {
-		m, err := limit.ParseModel(text)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("limit: %w", err))
-			continue
-		}
-		l.Models = append(l.Models, m)
+	var err error
+	if l.Models, err = limit.ParseModels(c.Limit); err != nil {
+		return l, named("limit", err)
 	}
-	if len(problems) == 0 {
-		problems = l.Validate()
+	return l, errors.Join(l.Validate()...)
+}
+
+// named puts the name of a setting in front of every error that err joins.
+func named(setting string, err error) error {
+	var all []error
+	for _, e := range each(err) {
+		all = append(all, fmt.Errorf("%s: %w", setting, e))
 	}
-	return l, errors.Join(problems...)
+	return errors.Join(all...)
+}
+
+// each lists what err joins, or err alone.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // a wrapped list is one error
+		return joined.Unwrap()
+	}
+	return []error{err}
 }
 
 // loadTape reads the tape that is played; no path is no tape.

@@ -23,7 +23,7 @@ type Quota struct {
 
 // ModelQuota gives models buckets of their own.
 type ModelQuota struct {
-	// Model is a model's name, or a glob (* and ?).
+	// Model is a model's name, or a glob: * is any run of characters, ? is one. Nothing else is a pattern.
 	Model string
 	Quota
 }
@@ -33,8 +33,9 @@ type Config struct {
 	// Default is the quota of keys that Keys does not name; requests without a key count as the key "".
 	Default Quota
 	Keys    map[string]Quota
-	// Models that the first fitting entry names have, for every key, buckets of their own, one pair per model, and do not
-	// count against the key's; all other models of a key share those of the key.
+	// Models that are named here have, for every key, buckets of their own, one pair per model, and do not count against
+	// the key's; all other models of a key share those of the key. A model's own name goes before globs, the first glob
+	// that fits before later ones; an entry without limits exempts its models. No entry may come twice.
 	Models []ModelQuota
 	// MaxKeys bounds the pairs of buckets that are kept, one per key and one per key and limited model (0: 10,000). When
 	// it is reached the pair unused for longest is forgotten if it is full again; otherwise new ones share one pair per
@@ -56,9 +57,15 @@ func (c Config) Validate() []error {
 		check(fmt.Sprintf("keys[%d].rpm", i), c.Keys[k].RPM)
 		check(fmt.Sprintf("keys[%d].tpm", i), c.Keys[k].TPM)
 	}
+	first := map[string]int{}
 	for i, m := range c.Models {
-		if m.Model == "" {
-			errs = append(errs, fmt.Errorf("models[%d].model: empty", i))
+		if err := checkModel(m.Model); err != nil {
+			errs = append(errs, fmt.Errorf("models[%d].model: %w", i, err))
+		}
+		if at, twice := first[m.Model]; twice {
+			errs = append(errs, fmt.Errorf("models[%d].model: %q is named by models[%d] already", i, m.Model, at))
+		} else {
+			first[m.Model] = i
 		}
 		check(fmt.Sprintf("models[%d].rpm", i), m.RPM)
 		check(fmt.Sprintf("models[%d].tpm", i), m.TPM)
@@ -76,6 +83,9 @@ type digest [sha256.Size]byte
 type Limiter struct {
 	cfg    Config
 	quotas map[digest]Quota
+	// models are the entries of cfg.Models that are names, globs the others in their order.
+	models map[string]Quota
+	globs  []ModelQuota
 
 	mu sync.Mutex
 	// entries by last use; they are never more than cfg.MaxKeys and those of named keys.
@@ -92,9 +102,19 @@ func New(cfg Config) (*Limiter, error) {
 		return nil, errors.Join(errs...)
 	}
 	cfg.MaxKeys = cmp.Or(cfg.MaxKeys, 10_000)
-	l := &Limiter{cfg: cfg, quotas: make(map[digest]Quota, len(cfg.Keys)), shared: make(map[Quota]*entry)}
+	l := &Limiter{
+		cfg: cfg, quotas: make(map[digest]Quota, len(cfg.Keys)), models: make(map[string]Quota, len(cfg.Models)),
+		shared: make(map[Quota]*entry),
+	}
 	for k, q := range cfg.Keys {
 		l.quotas[sha256.Sum256([]byte(k))] = q
+	}
+	for _, m := range cfg.Models {
+		if isGlob(m.Model) {
+			l.globs = append(l.globs, m)
+		} else {
+			l.models[m.Model] = m.Quota
+		}
 	}
 	var err error
 	l.entries, err = simplelru.NewLRU[digest, *entry](cfg.MaxKeys+len(cfg.Keys), nil)
@@ -137,7 +157,7 @@ func (d Decision) OK() bool { return d.Violated == None }
 type Who struct{ Key, Model string }
 
 // Admit asks for one request of estimate tokens (prompt plus the most it may answer). A refusal takes nothing.
-// O(models with limits).
+// O(globs with limits).
 func (l *Limiter) Admit(now time.Time, who Who, estimate int64) Decision {
 	// One above the largest limit is too large for every limit.
 	estimate = min(max(estimate, 0), maxPerMinute+1)
@@ -181,7 +201,7 @@ func (b *bucket) shown() State {
 }
 
 // Settle replaces the estimate of an admitted request by what it really used: what was not used comes back, what was
-// used beyond it is owed. Call it once. O(models with limits).
+// used beyond it is owed. Call it once. O(globs with limits).
 func (l *Limiter) Settle(now time.Time, who Who, d Decision, used int64) {
 	used = min(max(used, 0), maxPerMinute)
 	if !d.OK() || used == d.Estimate {
@@ -213,15 +233,26 @@ func (l *Limiter) Reset() {
 // settings, which always finds room.
 func (l *Limiter) quota(who Who) (q Quota, name digest, named bool) {
 	name = sha256.Sum256([]byte(who.Key))
-	for i := range l.cfg.Models {
-		if m := &l.cfg.Models[i]; glob.Match(m.Model, who.Model) {
-			return m.Quota, sha256.Sum256(append(name[:], who.Model...)), false
-		}
+	if q, ok := l.modelQuota(who.Model); ok {
+		return q, sha256.Sum256(append(name[:], who.Model...)), false
 	}
 	if q, named = l.quotas[name]; !named {
 		q = l.cfg.Default
 	}
 	return q, name, named
+}
+
+// modelQuota is the quota of a model that has one of its own.
+func (l *Limiter) modelQuota(model string) (Quota, bool) {
+	if q, ok := l.models[model]; ok {
+		return q, true
+	}
+	for i := range l.globs {
+		if m := &l.globs[i]; glob.Match(m.Model, model) {
+			return m.Quota, true
+		}
+	}
+	return Quota{}, false
 }
 
 // entry returns the refilled buckets for a request, nil when it has no limit. mu is held.

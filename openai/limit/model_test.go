@@ -13,8 +13,10 @@ func TestModels(t *testing.T) {
 	l := newLimiter(t, limit.Config{
 		Default: limit.Quota{RPM: 2},
 		Models: []limit.ModelQuota{
-			{Model: "gpt-4o", Quota: limit.Quota{RPM: 1}},
 			{Model: "gpt-*", Quota: limit.Quota{RPM: 3}},
+			{Model: "gpt-5.*", Quota: limit.Quota{RPM: 4}},
+			{Model: "gpt-4o", Quota: limit.Quota{RPM: 1}},
+			{Model: "gpt-free", Quota: limit.Quota{}},
 			{Model: "thirsty", Quota: limit.Quota{TPM: 25}},
 		},
 	})
@@ -23,7 +25,9 @@ func TestModels(t *testing.T) {
 		want            int
 		told            int64 // limit in the headers
 	}{
-		{"the first entry that fits", "a", "gpt-4o", 1, 1},
+		{"a name goes before globs, even before those given first", "a", "gpt-4o", 1, 1},
+		{"among globs the first that fits", "a", "gpt-5.1", 3, 3},
+		{"an entry of zeros exempts from globs and from the key's limit", "a", "gpt-free", 5, 0},
 		{"another model of a pattern has buckets of its own", "a", "gpt-5", 3, 3},
 		{"and so has the next", "a", "gpt-5-mini", 3, 3},
 		{"models without a limit share the key's, still full", "a", "llama", 2, 2},
@@ -86,7 +90,11 @@ func TestParseModel(t *testing.T) {
 		{"a name with an equals sign", "a=b=1", "a=b=1/0", ""},
 		{"no limit", "gpt-4o", "", "no model or no limit"},
 		{"no model", "=5", "", "no model or no limit"},
-		{"no limit at all", "m=0/0", "", "no limit at all"},
+		{"no limit at all exempts a model", "m=0/0", "m=0/0", ""},
+		{"the same in short", "m=0", "m=0/0", ""},
+		{"a class, which no pattern here has", "gpt[=1/2", "", `"[" in "gpt[": only * and ? make a pattern`},
+		{"alternatives neither", "gpt-{4,5}=1/2", "", `only * and ? make a pattern`},
+		{"nor an escape", `gpt\*=1/2`, "", `only * and ? make a pattern`},
 		{"nothing behind the slash", "m=5/", "", `"" is no whole number`},
 		{"negative", "m=-5", "", `"-5" is no whole number`},
 		{"beyond what the buckets compute exactly", "m=1/9999999999999999", "", "is no whole number from 0 to"},
@@ -98,6 +106,24 @@ func TestParseModel(t *testing.T) {
 		if tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 			t.Errorf("%s: %q: %v, want %q in it", tc.why, tc.text, err, tc.err)
 		}
+	}
+}
+
+// TestParseModels: every bad entry is named, and a second limit of one model, which would never count, is bad.
+func TestParseModels(t *testing.T) {
+	got, err := limit.ParseModels([]string{"gpt-4*=1/2", "gpt-4o=3"})
+	if err != nil || len(got) != 2 || got[1].String() != "gpt-4o=3/0" {
+		t.Errorf("%v, %v", got, err)
+	}
+	_, err = limit.ParseModels([]string{"m=1", "gpt-*=1", "m=1", "gpt-*=2", "x"})
+	for _, want := range []string{`"m=1": "m" has a limit already`, `"gpt-*=2": "gpt-*" has a limit already, "gpt-*=1"`, `"x": no`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s in it", err, want)
+		}
+	}
+	twice := limit.Config{Models: []limit.ModelQuota{{Model: "m"}, {Model: "m"}, {Model: "a[b"}}}
+	if errs := twice.Validate(); len(errs) != 2 {
+		t.Errorf("%v, want the second of two equal names and the bad pattern", errs)
 	}
 }
 
