@@ -149,6 +149,8 @@ func (s *Server) serveStream(c *gin.Context, st *stream, p *planned) {
 	ok := st.serve(c.Request.Context())
 	journal.From(c.Request.Context()).Update(st.observe)
 	switch {
+	case st.begun && !ok:
+		c.Set(keyCut, true)
 	case st.begun:
 		if t := serverTiming(st.runs); t != "" {
 			st.w.Header().Set("Server-Timing", t+st.observedTiming())

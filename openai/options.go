@@ -62,6 +62,12 @@ type Observer interface {
 // Leaver is an Observer that also wants to hear of clients that left before the end of their answer.
 type Leaver interface{ Left() }
 
+// Staller is an Observer that also wants to hear of answers that were cut because their client did not read for so long.
+// The id is that of the request.
+type Staller interface {
+	Stalled(id string, after time.Duration)
+}
+
 // Options configures a Server. The zero value is usable: an open server that answers to every model name.
 type Options struct {
 	// ServedModels are the names that are accepted and listed; empty accepts every name and lists ListedModel.

@@ -53,7 +53,7 @@ func (s *Server) routes() *gin.Engine {
 
 // around is the outermost middleware: identity, limits of the head, cross-origin answers, panics, counts.
 func (s *Server) around(c *gin.Context) {
-	start, client := time.Now(), c.Request.Context()
+	start, client, own := time.Now(), c.Request.Context(), isNetHTTP(unwrap(c.Writer))
 	h := c.Writer.Header()
 	h.Set("X-Request-Id", s.requestID(c.Request))
 	h.Set("Openai-Version", "2020-10-01")
@@ -65,6 +65,9 @@ func (s *Server) around(c *gin.Context) {
 			s.recovered(c, p)
 		}
 		s.account(c, start, client)
+		if own && client.Err() != nil && unfinished(c) {
+			panic(http.ErrAbortHandler) // net/http would end the answer as if it were whole, for a half-closed client to see
+		}
 	}()
 	switch {
 	case headerSize(c.Request) > s.opts.MaxHeaderBytes:
@@ -85,9 +88,14 @@ const (
 	keyStart  = "fakellm.start"
 	keyStatus = "fakellm.status"
 	keyRoute  = "fakellm.route"
+	// keyCut is set when a stream ended before its time.
+	keyCut = "fakellm.cut"
 	// statusGone is what logs and metrics say when the client left before the first byte (spec openai-endpoint X8).
 	statusGone = 499
 )
+
+// unfinished says that the client of an answer left before its end.
+func unfinished(c *gin.Context) bool { return c.GetBool(keyCut) || statusOf(c) == statusGone }
 
 // account counts a finished request.
 func (s *Server) account(c *gin.Context, start time.Time, client context.Context) {

@@ -2,8 +2,10 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 
@@ -48,13 +50,13 @@ func (s *stream) visit(scratch []byte) []byte {
 	if !s.started.Load() {
 		return scratch
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	if s.detached.Load() || !s.mu.TryLock() {
+		// The handler's goroutine has the stream and may hold mu while it waits for its client, which a writer must not.
+		s.pokeOwn()
 		return scratch
 	}
-	if s.detached.Load() {
-		s.pokeOwn()
+	defer s.mu.Unlock()
+	if s.closed {
 		return scratch
 	}
 	out, due, more := s.fill(scratch, maxBatch)
@@ -231,6 +233,9 @@ func (s *stream) wrote(n int, due time.Time, err error) {
 	if err != nil {
 		s.broken = true
 		s.srv.counters.aborted.Add(1)
+		if o, ok := s.srv.opts.Observer.(Staller); ok && errors.Is(err, os.ErrDeadlineExceeded) {
+			o.Stalled(s.head.Header().Get("X-Request-Id"), s.srv.opts.WriteTimeout)
+		}
 		s.end()
 		return
 	}

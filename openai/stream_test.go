@@ -333,3 +333,20 @@ func TestReaderStops(t *testing.T) {
 		}
 	})
 }
+
+// TestWriterNeverWaits: a handler's goroutine may hold a stream while it waits for a client that does not read. A
+// shared writer that comes by, for an event that was queued before the handover, must leave it alone.
+func TestWriterNeverWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stream{answer: answer{own: make(chan struct{}, 1)}}
+		s.started.Store(true)
+		s.mu.Lock() // the handler's goroutine, in the middle of a write
+		defer s.mu.Unlock()
+		s.visit(nil)
+		select {
+		case <-s.own:
+		default:
+			t.Error("nobody will look at the event that the writer left")
+		}
+	})
+}

@@ -197,3 +197,41 @@ func TestDirectReaderStops(t *testing.T) {
 		t.Errorf("%d tickets open", n)
 	}
 }
+
+// TestHalfClosed: a client that closes its sending side has left for net/http, and nothing it can still receive may look
+// like an answer: neither an empty 200 nor a stream with a proper end.
+func TestHalfClosed(t *testing.T) {
+	for _, row := range []struct {
+		why, body string
+		first     bool // wait for the first event
+	}{
+		{"before a stream begins", streaming(hello, ""), false},
+		{"before a whole answer", hello, false},
+		{"in a stream", streaming(hello, ""), true},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			_, addr := serveTCP(t, Options{}, &pacer{gap: 20 * time.Millisecond}, words{tokens: 1000})
+			c := dialStream(t, addr, row.body)
+			r := bufio.NewReader(c)
+			if row.first {
+				if _, err := r.Peek(1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			half, ok := c.(*net.TCPConn)
+			if !ok {
+				t.Fatalf("a %T", c)
+			}
+			if err := half.CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(r, nil)
+			if err != nil {
+				return // no answer at all
+			}
+			if b, err := io.ReadAll(resp.Body); err == nil {
+				t.Errorf("%s: a whole answer of %d bytes", resp.Status, len(b))
+			}
+		})
+	}
+}

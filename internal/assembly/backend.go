@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -64,7 +65,9 @@ func (t ticket) Progress() openai.Progress {
 	case engine.Rejected:
 		out.End, out.Why = openai.Rejected, explain(p)
 	case engine.Failed:
-		out.End, out.Why = openai.Failed, explain(p)
+		if out.End, out.Why = openai.Failed, explain(p); errors.Is(p.Err, drive.ErrClosed) {
+			out.End, out.Why = openai.Cancelled, "shutting down"
+		}
 	case engine.Cancelled:
 		out.End = openai.Cancelled
 	}

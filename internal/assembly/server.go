@@ -53,6 +53,7 @@ type Server struct {
 	watched sync.WaitGroup
 	// draining keeps a late warm-up from saying "ready".
 	draining atomic.Bool
+	answers  answers
 }
 
 // NewServer builds a server from settings and starts its engine. Bad settings give an error that joins every problem,
@@ -109,16 +110,16 @@ func (s *Server) wire(c *config.Config, p *parts, o Options) error {
 	s.face, err = openai.New(openai.Options{
 		ServedModels: c.ServedModelName, APIKeys: c.APIKey, Dialect: openai.Dialect(c.Dialect), Policy: policy(c),
 		MaxBodyBytes: int64(c.MaxBodyBytes), Version: o.Version, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
-		Observer: &watcher{own: own, tally: s.tally}, ListedModel: c.Model, StreamInterval: c.StreamInterval,
-		ToolStyle: openai.ToolStyle(c.ToolStyle),
-		Script:    s.rooms.script, Recorder: s.rooms.recorder, Breaker: s.rooms.breaker, Limiter: s.rooms.limiter, Journal: s.rooms.journal,
+		Observer: &watcher{own: own, tally: s.tally, log: s.log}, ListedModel: c.Model, StreamInterval: c.StreamInterval,
+		ToolStyle: openai.ToolStyle(c.ToolStyle), WriteTimeout: c.WriteTimeout,
+		Script: s.rooms.script, Recorder: s.rooms.recorder, Breaker: s.rooms.breaker, Limiter: s.rooms.limiter, Journal: s.rooms.journal,
 	}, b, plan)
 	if err != nil {
 		return err
 	}
 	s.handler = s.withControl(s.face.Handler())
 	s.http = s.face.HTTPServer()
-	s.http.Handler = s.handler
+	s.http.Handler = s.answers.watch(s.http, s.handler)
 	s.watched.Go(func() { s.watch(s.stop) })
 	s.watched.Go(func() { s.warm(plan) })
 	s.http.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)
@@ -243,7 +244,11 @@ func (s *Server) warm(p *openai.ReplyPlanner) {
 	}
 }
 
-// Drain says "not ready", refuses new requests, lets open ones finish until ctx ends, and reports what was served.
+// lastWords is how long answers may take to say why they end too early.
+const lastWords = time.Second
+
+// Drain says "not ready", refuses new requests, lets open ones finish until ctx ends, and reports what was served. What
+// is still open then ends with an error. Connections without an answer under way are not waited for.
 func (s *Server) Drain(ctx context.Context) Counts {
 	s.draining.Store(true)
 	s.face.SetReady(false)
@@ -251,10 +256,21 @@ func (s *Server) Drain(ctx context.Context) Counts {
 	counts := s.tally.counts()
 	if cut {
 		counts.Cut = s.live.Open()
+		s.live.Close()
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		ctx = last
 	}
-	if err := s.http.Shutdown(ctx); err != nil {
-		s.log.Warn("connections were cut", "err", err)
+	shut := make(chan struct{})
+	go func() {
+		_ = s.http.Shutdown(ctx) // it takes no more connections; idle ones are closed
+		close(shut)
+	}()
+	if left := s.answers.wait(ctx); left > 0 {
+		s.log.Warn("answers were cut", "connections", left)
 	}
+	_ = s.http.Close()
+	<-shut
 	return counts
 }
 

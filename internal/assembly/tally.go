@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -65,6 +66,12 @@ func (t *tally) counts() Counts {
 type watcher struct {
 	own   *metrics.Own
 	tally *tally
+	log   *slog.Logger
+}
+
+// Stalled notes a client whose answer was cut because it did not read.
+func (w *watcher) Stalled(id string, after time.Duration) {
+	w.log.Warn("an answer was cut: its client did not read", "request", id, "write_timeout", after)
 }
 
 // Emitted notes the lateness of a write.
