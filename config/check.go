@@ -8,19 +8,15 @@ import (
 	"strings"
 )
 
-// check compares every value with the range in its tag. origin names where a value came from, for the message.
-func (c *Config) check(origin map[string]string) error {
+// check compares every value with the range in its tag.
+func (c *Config) check() error {
 	var problems []error
 	for _, f := range Fields() {
 		if why := f.outside(c); why != "" {
-			from := origin[f.Key]
-			if from == "" {
-				from = "default"
-			}
-			problems = append(problems, fmt.Errorf("%s: %s: %s", from, f.Key, why))
+			problems = append(problems, fmt.Errorf("%s: %s", f.Key, why))
 		}
 	}
-	return errors.Join(problems...)
+	return c.Locate(errors.Join(problems...))
 }
 
 // outside says what is wrong with the field's value in c; "" when nothing is.

@@ -10,6 +10,8 @@ type Config struct {
 	Timing  `koanf:",squash"`
 	Observe `koanf:",squash"`
 	Control `koanf:",squash"`
+	// Origin says where settings were given, for messages; [Load] fills it in.
+	Origin Origin `koanf:"-"`
 }
 
 // Server says where and how the endpoint listens.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -113,6 +114,16 @@ func TestBadSettings(t *testing.T) {
 		{"a bad flag is named", "", nil, []string{"--log-level=loud"}, `flag --log-level: log_level: "loud" is none of`},
 		{"a key twice in JSON, which YAML's parser reads as well", "{\"port\": 1, \"port\": 2}", nil, nil, `port is set twice`},
 		{"a second document would be ignored", "port: 1\n---\nport: 2\n", nil, nil, `a second document`},
+		{"a second document is named like any other", "port: 1\n---\nport: 2\n", nil, nil, `fakellm.yaml:2: a second document`},
+		{"a list is named with its line", "\n- a\n", nil, nil, `fakellm.yaml:2: settings must be a mapping`},
+		{"a key twice is named with its line", "port: 1\nport: 2\n", nil, nil, `fakellm.yaml:2: port is set twice, first in line 1`},
+		{"the parser leaves out the first line", "a: b: c\n", nil, nil, `fakellm.yaml:1: mapping values are not allowed`},
+		{"a line of the scanner", "port: 1\nhost: a\na: b: c\n", nil, nil, `fakellm.yaml:3: mapping values are not allowed`},
+		{"a line that the parser counts from 0", "port: 1\n- a\n", nil, nil, `fakellm.yaml:2: did not find expected key`},
+		{"an open list is named where it begins", "port: 1\napi_key: [a, b\nhost: x\n", nil, nil, `fakellm.yaml:2: did not find expected ','`},
+		{"an alias that the parser does not place", "port: 1\nhost: *here\n", nil, nil, `fakellm.yaml:2: unknown anchor 'here'`},
+		{"a control character", "port: 1\nhost: a\x01\n", nil, nil, `fakellm.yaml:2: control characters`},
+		{"a nested key twice", "port: 1\nx: {a: 1, a: 2}\n", nil, nil, `fakellm.yaml:2: mapping key "a" already defined`},
 		{"null where zero means something else", "port: null\n", nil, nil, `port: null is not a value`},
 		{"more workers than any machine holds", "num_workers: 1000000\n", nil, nil, `num_workers: 1000000 is above 10000`},
 		{"not a number", "decode_ms: .nan\n", nil, nil, `not a finite number`},
@@ -132,6 +143,54 @@ func TestBadSettings(t *testing.T) {
 				t.Errorf("got %v, want it to say %s", err, row.want)
 			}
 		})
+	}
+}
+
+// TestJSONSyntax: a JSON file is read as JSON after YAML has given the positions.
+func TestJSONSyntax(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\"port\": 1,\n \"host\": }":      "x.json:2: invalid character '}'",
+		"{\"port\": 1,\n\n \"host\": 'a'}": "x.json:3: invalid character",
+		"{\"port\": 1,\n":                  "x.json:2: did not find expected",
+		"{\"host\": 'a' 'b'}":              "x.json:1: did not find expected",
+	} {
+		if _, _, err := ParseFile("x.json", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestLocate: a problem that a room found is told with where the setting was given that it begins with.
+func TestLocate(t *testing.T) {
+	c := Default()
+	if err := errors.New("gpu x: unknown"); !errors.Is(c.Locate(err), err) || c.Locate(nil) != nil {
+		t.Error("without origins nothing changes")
+	}
+	c.Origin = Origin{"gpu": "x.yaml:3", "block_size": "flag --block-size", "model": "x.yaml:9"}
+	cause := errors.New("gpu \"h999\": unknown")
+	got := c.Locate(errors.Join(
+		errors.Join(cause, errors.New("chunked_prefill_size 8192: must be a multiple of block_size")),
+		nil,
+		fmt.Errorf("trace: gpu %w", errors.Join(errors.New("a"), errors.New("b"))),
+		errors.New("acceptance_rates: the model has none"),
+		errors.New("block_size: 0"),
+	))
+	const want = "x.yaml:3: gpu \"h999\": unknown\n" + // begins with a given setting
+		"flag --block-size: chunked_prefill_size 8192: must be a multiple of block_size\n" + // begins with one left alone
+		"trace: gpu a\nb\n" + // begins with no setting, and is no list although it wraps one
+		"acceptance_rates: the model has none\n" + // a word of a sentence is no setting
+		"flag --block-size: block_size: 0"
+	if got.Error() != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if !errors.Is(got, cause) {
+		t.Error("what went wrong can no longer be asked for")
+	}
+	before := c
+	c.GPU = "a100"
+	c.Override(&before, "flag --x")
+	if c.Origin["gpu"] != "flag --x" || before.Origin["gpu"] != "x.yaml:3" {
+		t.Errorf("%v after %v", c.Origin, before.Origin)
 	}
 }
 
@@ -202,6 +261,7 @@ func TestPrintLoadsBack(t *testing.T) {
 	}
 	// An empty list prints as [].
 	got.ServedModelName, got.APIKey, got.Mappings, got.Limit = c.ServedModelName, c.APIKey, c.Mappings, c.Limit
+	got.Origin = nil
 	if diff := cmp.Diff(c, got); diff != "" {
 		t.Error(diff)
 	}

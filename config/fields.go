@@ -32,6 +32,9 @@ func Fields() []Field {
 	root := reflect.TypeFor[Config]()
 	for i := range root.NumField() {
 		section := root.Field(i)
+		if !section.Anonymous {
+			continue // Origin is no setting
+		}
 		for j := range section.Type.NumField() {
 			f := section.Type.Field(j)
 			out = append(out, Field{

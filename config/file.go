@@ -18,19 +18,19 @@ import (
 
 // ParseFile reads the settings of a YAML or (by its suffix) JSON file: a flat map from key to value, and for every key
 // where it stands. Dashes in keys count as underscores, so a file written for an engine's own flags works too. The error
-// names the file and, where the parser knows it, the line.
+// names the file and the line.
 func ParseFile(path string, data []byte) (map[string]any, map[string]string, error) {
 	var parser koanf.Parser = yaml.Parser()
 	if strings.HasSuffix(path, ".json") {
 		parser = json.Parser()
 	}
-	lines, err := keyLines(data)
+	lines, err := keyLines(path, data)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, err
 	}
 	k := koanf.New("\x00")
 	if err := k.Load(rawbytes.Provider(data), parser); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, syntaxError(path, data, err)
 	}
 	values, from := map[string]any{}, map[string]string{}
 	for key, v := range k.Raw() {
@@ -45,14 +45,14 @@ func ParseFile(path string, data []byte) (map[string]any, map[string]string, err
 }
 
 // keyLines finds the line of every top-level key. JSON is YAML here: only positions are read.
-func keyLines(data []byte) (map[string]int, error) {
+func keyLines(path string, data []byte) (map[string]int, error) {
 	var doc, second yamlv3.Node
 	d := yamlv3.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return nil, syntaxError(path, data, err)
 	}
 	if err := d.Decode(&second); err == nil {
-		return nil, fmt.Errorf("line %d: a second document; settings are one mapping", second.Line)
+		return nil, fmt.Errorf("%s:%d: a second document; settings are one mapping", path, second.Line)
 	}
 	lines := map[string]int{}
 	if len(doc.Content) == 0 {
@@ -60,12 +60,12 @@ func keyLines(data []byte) (map[string]int, error) {
 	}
 	root := doc.Content[0]
 	if root.Kind != yamlv3.MappingNode {
-		return nil, fmt.Errorf("line %d: settings must be a mapping of keys to values", root.Line)
+		return nil, fmt.Errorf("%s:%d: settings must be a mapping of keys to values", path, root.Line)
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key := root.Content[i]
 		if first, twice := lines[key.Value]; twice {
-			return nil, fmt.Errorf("line %d: %s is set twice, first in line %d", key.Line, key.Value, first)
+			return nil, fmt.Errorf("%s:%d: %s is set twice, first in line %d", path, key.Line, key.Value, first)
 		}
 		lines[key.Value] = key.Line
 	}

@@ -27,7 +27,7 @@ type Source struct {
 // The error joins every problem found; each names where it stands (file and line, variable or flag) and the value.
 func Load(src Source) (Config, error) {
 	k := koanf.New(".")
-	origin := map[string]string{}
+	var origin Origin
 	defaults := Default()
 	base := map[string]any{}
 	for _, f := range Fields() {
@@ -50,6 +50,9 @@ func Load(src Source) (Config, error) {
 			return Config{}, err
 		}
 		for key := range values {
+			if origin == nil {
+				origin = Origin{}
+			}
 			origin[key] = from[key]
 		}
 	}
@@ -58,13 +61,8 @@ func Load(src Source) (Config, error) {
 	if err := k.UnmarshalWithConf("", &c, conf); err != nil {
 		return Config{}, err
 	}
-	return c, errors.Join(append(problems, c.check(origin))...)
-}
-
-// Origins returns the names by which a user may have set a key, for messages.
-func Origins(key string) string {
-	f := Field{Key: key}
-	return fmt.Sprintf("%s (flag --%s, environment %s)", key, f.Flag(), f.Env())
+	c.Origin = origin
+	return c, errors.Join(append(problems, c.check())...)
 }
 
 func coerce(values map[string]any, from map[string]string) (map[string]any, []error) {

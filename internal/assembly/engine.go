@@ -33,7 +33,17 @@ func Engine(c *config.Config) (engine.Config, error) {
 	}
 	rates, err := acceptRates(s)
 	e.AcceptRates = rates
-	problems := append([]error{err}, e.Validate()...)
+	problems := []error{err}
+	for _, p := range e.Validate() {
+		field, rest, _ := strings.Cut(p.Error(), " ")
+		switch field { // two that have other names in settings
+		case "dp_size":
+			p = fmt.Errorf("data_parallel_size %s", rest)
+		case "accept_rates":
+			p = fmt.Errorf("acceptance_rates %s", rest)
+		}
+		problems = append(problems, p)
+	}
 	if n := s.NumWorkers * s.DataParallelSize; n > maxRanks {
 		problems = append(problems, fmt.Errorf("num_workers %d x data_parallel_size %d: %d ranks, at most %d",
 			s.NumWorkers, s.DataParallelSize, n, maxRanks))

@@ -14,14 +14,14 @@ import (
 // analyticTiming is the model of a named GPU and model, from public facts alone.
 func analyticTiming(c *config.Config) (StepTiming, error) {
 	if c.GPU == "" {
-		return StepTiming{}, errors.New("gpu: timing analytic needs the name of a GPU, for example h100_sxm")
+		return StepTiming{}, errors.New("timing: analytic needs gpu, the name of a GPU, for example h100_sxm")
 	}
 	m, err := analytic.New(analytic.Config{
 		GPU: c.GPU, Model: orText(c.GPUModel, c.Model), TP: c.TensorParallelSize, AttentionDP: c.AICAttentionDPSize,
 		MoETP: c.AICMoETPSize, MoEEP: c.AICMoEEPSize, NextN: c.NumSpeculativeTokens,
 	})
 	if err != nil {
-		return StepTiming{}, fmt.Errorf("timing analytic: %w", err)
+		return StepTiming{}, renamed(err, "gpu", modelFields(c.GPUModel, "gpu_model"))
 	}
 	blocks := func(size int) (int, error) {
 		n, err := m.Capacity(analytic.CapacityConfig{
@@ -32,10 +32,28 @@ func analyticTiming(c *config.Config) (StepTiming, error) {
 	return StepTiming{Source: m, Blocks: blocks}, nil
 }
 
+// modelFields are the settings behind the fields of a hardware model, by the words that their problems begin with. The
+// model's name is another setting when the one of its own is empty.
+func modelFields(name, setting string) map[string]string {
+	if name == "" {
+		setting = "model"
+	}
+	return map[string]string{
+		"gpu": "gpu", "model": setting, "quantization": setting, "text_config": setting, "hf_quant_config.json": setting,
+		"tp": "tensor_parallel_size", "attention_dp": "aic_attention_dp_size", "moe_tp": "aic_moe_tp_size",
+		"moe_ep": "aic_moe_ep_size", "nextn": "num_speculative_tokens", "backend": "aic_backend",
+		"version": "aic_backend_version",
+	}
+}
+
 // aicTiming is AIConfigurator's estimate, from its tables.
 func aicTiming(c *config.Config) (StepTiming, error) {
 	if c.AICSystem == "" {
-		return StepTiming{}, errors.New("aic_system: timing aic needs the name of a system, for example h200_sxm")
+		return StepTiming{}, errors.New("timing: aic needs aic_system, the name of a system, for example h200_sxm")
+	}
+	if c.AICSystemsDir == "" {
+		const missing = "aic_system %s: needs aic_systems_dir; fakellm timing data says how to get the tables"
+		return StepTiming{}, fmt.Errorf(missing, c.AICSystem)
 	}
 	data, err := OpenAIC(c.AICSystemsDir)
 	if err != nil {
@@ -47,7 +65,7 @@ func aicTiming(c *config.Config) (StepTiming, error) {
 		MoETP: c.AICMoETPSize, MoEEP: c.AICMoEEPSize, NextN: c.NumSpeculativeTokens,
 	})
 	if err != nil {
-		return StepTiming{}, fmt.Errorf("timing aic: %w", err)
+		return StepTiming{}, renamed(err, "aic_system", modelFields(c.AICModel, "aic_model"))
 	}
 	blocks := func(size int) (int, error) {
 		n, err := m.Capacity(aic.MemoryConfig{MaxTokens: c.MaxNumBatchedTokens, Fraction: fraction(c), BlockSize: size})

@@ -1,14 +1,12 @@
 package assembly
 
 import (
-	"fmt"
-
 	"fakellm/config"
 	"fakellm/openai"
 	"fakellm/openai/reply"
 )
 
-// planner says what is answered, as the settings want it.
+// planner says what is answered, as the settings want it. It loads nothing yet; the error joins every problem.
 func planner(c *config.Config) (*openai.ReplyPlanner, error) {
 	o := openai.PlannerOptions{Reply: reply.Config{
 		Mode: c.ReplyMode, Seed: c.Seed,
@@ -17,9 +15,5 @@ func planner(c *config.Config) (*openai.ReplyPlanner, error) {
 	if c.Tokenizer != "auto" {
 		o.Tokenizer = c.Tokenizer
 	}
-	p, err := openai.NewPlanner(o)
-	if err != nil {
-		return nil, fmt.Errorf("reply: %w", err)
-	}
-	return p, nil
+	return openai.NewPlanner(o)
 }

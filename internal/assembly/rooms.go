@@ -3,6 +3,7 @@ package assembly
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -55,23 +56,6 @@ func limits(c *config.Config) (limit.Config, error) {
 	return l, errors.Join(l.Validate()...)
 }
 
-// named puts the name of a setting in front of every error that err joins.
-func named(setting string, err error) error {
-	var all []error
-	for _, e := range each(err) {
-		all = append(all, fmt.Errorf("%s: %w", setting, e))
-	}
-	return errors.Join(all...)
-}
-
-// each lists what err joins, or err alone.
-func each(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // a wrapped list is one error
-		return joined.Unwrap()
-	}
-	return []error{err}
-}
-
 // loadTape reads the tape that is played; no path is no tape.
 func loadTape(path string) (*script.Tape, error) {
 	if path == "" {
@@ -89,13 +73,19 @@ func loadTape(path string) (*script.Tape, error) {
 	return tape, nil
 }
 
-// recordProblem says what is missing for recording.
+// recordProblem says what is missing or wrong for recording.
 func recordProblem(c *config.Config) error {
 	switch {
 	case c.RecordFrom != "" && c.RecordTo == "":
 		return fmt.Errorf("record_from %q: needs record_to, the file to record to", c.RecordFrom)
 	case c.RecordTo != "" && c.RecordFrom == "":
 		return fmt.Errorf("record_to %q: needs record_from, the endpoint to record", c.RecordTo)
+	case c.RecordFrom != "":
+		probe, err := openai.NewRecorder(c.RecordFrom, io.Discard)
+		if err != nil {
+			return fmt.Errorf("record_from: %w", err)
+		}
+		probe.Close()
 	}
 	return nil
 }

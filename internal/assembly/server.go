@@ -76,7 +76,7 @@ func NewServer(c *config.Config, o Options) (*Server, error) {
 	}
 	s := &Server{cfg: *c, engine: e, machine: machine, tally: &tally{}, log: o.Log, version: o.Version, stop: make(chan struct{})}
 	if err := s.wire(c, &p, o); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(c.Locate(err), s.Close())
 	}
 	return s, nil
 }
@@ -187,7 +187,7 @@ func (s *Server) publishers(c *config.Config, origin time.Time) ([]engine.Sink, 
 	if s.engine.EmitKVEvents {
 		e, err := kvevents.NewEvents(k)
 		if err != nil {
-			return nil, err
+			return nil, named("zmq_kv_events_port", err)
 		}
 		s.closers = append(s.closers, func() error { e.Close(); return nil })
 		out = append(out, e)
@@ -205,7 +205,7 @@ func (s *Server) publishers(c *config.Config, origin time.Time) ([]engine.Sink, 
 	k.Port = c.FPMPort
 	p, err := newPasses(k, file)
 	if err != nil {
-		return nil, err
+		return nil, named("zmq_fpm_port", err)
 	}
 	s.closers = append(s.closers, p.Close)
 	if file != nil {

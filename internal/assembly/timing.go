@@ -6,6 +6,7 @@ import (
 
 	"fakellm/config"
 	"fakellm/engine"
+	"fakellm/internal/observe/kvevents"
 	"fakellm/openai/fault"
 	"fakellm/openai/limit"
 	"fakellm/openai/reply/script"
@@ -72,7 +73,7 @@ func source(c *config.Config) (StepTiming, error) {
 // Profile loads a measured profile: an .npz file, or a profiler's results directory.
 func Profile(path string) (*profile.Profile, error) {
 	if path == "" {
-		return nil, errors.New("planner_profile_data: timing profile needs an .npz file or a results directory")
+		return nil, errors.New("timing: profile needs planner_profile_data, an .npz file or a results directory")
 	}
 	p, err := profile.Load(path)
 	if err != nil {
@@ -88,7 +89,11 @@ func Worker(c *config.Config, t StepTiming) (engine.Config, error) {
 		size := orElse(c.BlockSize, engine.DefaultConfig(engine.Backend(c.Backend)).BlockSize)
 		n, err := t.Blocks(size)
 		if err != nil {
-			return engine.Config{}, fmt.Errorf("num_gpu_blocks: %w", err)
+			gpu := "gpu"
+			if timingName(c) == "aic" {
+				gpu = "aic_system"
+			}
+			return engine.Config{}, fmt.Errorf("%s: num_gpu_blocks: %w", gpu, err)
 		}
 		sized.NumGPUBlocks = n
 	}
@@ -105,7 +110,8 @@ type parts struct {
 	limits limit.Config
 }
 
-// read reads everything that settings name. It starts nothing; the error joins every problem.
+// read reads everything that settings name. It starts nothing; the error joins every problem, each with where its setting
+// was given.
 func read(c *config.Config) (parts, error) {
 	var p parts
 	var problems []error
@@ -127,9 +133,12 @@ func read(c *config.Config) (parts, error) {
 	p.tape, err = loadTape(c.ReplayTape)
 	note(err)
 	note(recordProblem(c))
+	note(named("kv_events_topic", kvevents.CheckTopic(c.KVEventsTopic)))
+	_, err = planner(c)
+	note(err)
 	p.limits, err = limits(c)
 	note(err)
-	return p, errors.Join(problems...)
+	return p, c.Locate(errors.Join(problems...))
 }
 
 // Check reports every problem that the settings and the files they name have, without starting a server.

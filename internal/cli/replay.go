@@ -48,7 +48,7 @@ func newReplay(env Env) *cobra.Command {
 		}
 		job, err := f.job(&c)
 		if err != nil {
-			return badInput(err)
+			return badInput(c.Locate(err))
 		}
 		return job.run(env, f)
 	}
@@ -74,9 +74,11 @@ func (f *replayFlags) job(c *config.Config) (*replayJob, error) {
 	if err != nil {
 		return nil, err
 	}
+	before := *c
 	if err := extra.apply(c); err != nil {
 		return nil, err
 	}
+	c.Override(&before, "flag --extra-engine-args")
 	job := &replayJob{}
 	if job.timing, err = assembly.Timing(c); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +71,19 @@ func NewEvents(c Config) (*Events, error) {
 	}
 	return e, nil
 }
+
+// CheckTopic refuses a placeholder that would not be filled in; the error names it.
+func CheckTopic(topic string) error {
+	for _, name := range placeholder.FindAllString(topic, -1) {
+		if name != "{worker}" && name != "{rank}" && name != "{model}" {
+			return fmt.Errorf("%q: %s is none of {worker}, {rank}, {model}", topic, name)
+		}
+	}
+	return nil
+}
+
+// placeholder is what looks like one in a topic.
+var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
 func (c *Config) topic(scheduler int) string {
 	return strings.NewReplacer("{worker}", strconv.Itoa(scheduler/c.Ranks), "{rank}", strconv.Itoa(scheduler%c.Ranks),
