@@ -10,13 +10,8 @@ import (
 // chat decodes and checks a chat request. It is a pure function of body and headers.
 func (c checker) chat(body []byte, h http.Header, maxDepth int) (*ChatRequest, error) {
 	var b chatBody
-	if err := decodeBody(body, &b, maxDepth); err != nil {
+	if err := c.decode(body, &b, chatShape(), maxDepth); err != nil {
 		return nil, err
-	}
-	if c.policy == PolicyStrict {
-		if err := checkUnknown(body, isChatField); err != nil {
-			return nil, err
-		}
 	}
 	if err := c.checkModel(b.Model); err != nil {
 		return nil, err

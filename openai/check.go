@@ -172,21 +172,3 @@ func checkMetadata(m map[string]string) error {
 	return badRequest("metadata", "string_above_max_length",
 		"invalid 'metadata.%s': keys have at most 64 characters, values at most 512", clip(worst))
 }
-
-// checkUnknown refuses top-level members outside the known set (strict policy).
-func checkUnknown(body []byte, known func(string) bool) error {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(body, &members) != nil {
-		return nil // decodeBody has said what is wrong.
-	}
-	worst, found := "", false
-	for name := range members {
-		if !known(name) && (!found || name < worst) {
-			worst, found = name, true
-		}
-	}
-	if !found {
-		return nil
-	}
-	return badRequest(worst, "unknown_parameter", "Unrecognized request argument supplied: %s", clip(worst))
-}

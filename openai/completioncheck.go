@@ -4,20 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
-	"sync"
 )
 
 // completion decodes and checks a legacy completion request (spec openai-endpoint L1).
 func (c checker) completion(body []byte, h http.Header, maxDepth int) (*CompletionRequest, error) {
 	var b completionBody
-	if err := decodeBody(body, &b, maxDepth); err != nil {
+	if err := c.decode(body, &b, completionShape(), maxDepth); err != nil {
 		return nil, err
-	}
-	if c.policy == PolicyStrict {
-		if err := checkUnknown(body, isCompletionField); err != nil {
-			return nil, err
-		}
 	}
 	if err := c.checkModel(b.Model); err != nil {
 		return nil, err
@@ -143,11 +136,3 @@ func tokenIDs(field string, raw json.RawMessage) ([]uint32, error) {
 	}
 	return ids, nil
 }
-
-var chatFields = sync.OnceValue(func() map[string]bool { return knownFields(reflect.TypeFor[chatBody]()) })
-
-var completionFields = sync.OnceValue(func() map[string]bool { return knownFields(reflect.TypeFor[completionBody]()) })
-
-func isChatField(name string) bool { return chatFields()[name] }
-
-func isCompletionField(name string) bool { return completionFields()[name] }

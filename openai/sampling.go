@@ -3,7 +3,6 @@ package openai
 import (
 	"math"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,16 +182,4 @@ func set[T any](dst, src *T) {
 	if src != nil {
 		*dst = *src
 	}
-}
-
-// knownFields lists the JSON names of a shadow struct and of what it embeds.
-func knownFields(t reflect.Type) map[string]bool {
-	names := map[string]bool{}
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "" && name != "-" {
-			names[name] = true
-		}
-	}
-	return names
 }

@@ -13,6 +13,11 @@ type audioBody struct {
 	Format *string         `json:"format"`
 }
 
+// idBody refers to something by its id: a custom voice, or a spoken answer.
+type idBody struct {
+	ID *string `json:"id"`
+}
+
 // Speech asks for an answer that is spoken.
 type Speech struct {
 	// Voice is a name or the id of a custom voice; it decides about pitch only.
@@ -73,9 +78,7 @@ func voiceOf(raw json.RawMessage) (string, error) {
 		return "", missing(field)
 	}
 	var name string
-	var custom struct {
-		ID *string `json:"id"`
-	}
+	var custom idBody
 	switch kindOf(raw) {
 	case "a string":
 		err := decodeError(raw, json.Unmarshal(raw, &name), field)
@@ -107,9 +110,7 @@ func audioID(field, role string, raw json.RawMessage) (string, error) {
 	if kindOf(raw) != "an object" {
 		return "", badRequest(field, codeType, "invalid type for '%s': expected an object, got %s", field, kindOf(raw))
 	}
-	var b struct {
-		ID *string `json:"id"`
-	}
+	var b idBody
 	if err := decodeError(raw, json.Unmarshal(raw, &b), field); err != nil {
 		return "", err
 	}

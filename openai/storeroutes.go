@@ -15,6 +15,11 @@ func (s *Server) storeRoutes(g gin.IRoutes, get func(gin.IRoutes, string, gin.Ha
 	get(g, "/chat/completions/:id/messages", s.storedMessages)
 }
 
+// updateBody is a change of a stored completion.
+type updateBody struct {
+	Metadata map[string]string `json:"metadata"`
+}
+
 // stored finds the completion of the path. In the lenient policy any id has one.
 func (s *Server) stored(c *gin.Context) (storedChat, bool) {
 	id := c.Param("id")
@@ -45,10 +50,8 @@ func (s *Server) updateStored(c *gin.Context) {
 		s.refuse(c, asAPIError(err))
 		return
 	}
-	var b struct {
-		Metadata map[string]string `json:"metadata"`
-	}
-	if err := decodeBody(body, &b, s.opts.MaxDepth); err != nil {
+	var b updateBody
+	if err := s.check.decode(body, &b, updateShape(), s.opts.MaxDepth); err != nil {
 		s.refuse(c, asAPIError(err))
 		return
 	}

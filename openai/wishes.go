@@ -71,7 +71,8 @@ func (f simField) header() string {
 	return http.CanonicalHeaderKey(simPrefix + strings.ReplaceAll(f.name, "_", "-"))
 }
 
-// wishes reads x_sim and the headers beside it. Unknown ones are refused by the strict policy and ignored by the others.
+// wishes reads x_sim and the headers beside it. Unknown headers are refused by the strict policy and ignored by the
+// others; decode has done so with unknown members.
 func (c checker) wishes(raw json.RawMessage, h http.Header) (Wishes, error) {
 	var b simBody
 	if !isNull(raw) {
@@ -84,8 +85,8 @@ func (c checker) wishes(raw json.RawMessage, h http.Header) (Wishes, error) {
 	}
 	fields := b.fields()
 	if c.policy == PolicyStrict {
-		if err := unknownWish(raw, h, fields); err != nil {
-			return Wishes{}, err
+		if name := strangeHeader(h, fields); name != "" {
+			return Wishes{}, unknownWish(name)
 		}
 	}
 	for _, f := range fields {
@@ -115,31 +116,25 @@ func (f simField) read(h http.Header) error {
 	return nil
 }
 
-// unknownWish refuses the first header or member that is no wish.
-func unknownWish(raw json.RawMessage, h http.Header, fields []simField) error {
-	var bad []string
+// strangeHeader is the first header, by name, that looks like a wish and is none; empty if there is none.
+func strangeHeader(h http.Header, fields []simField) string {
+	worst := ""
 	for name := range h {
 		known := func(f simField) bool { return f.header() == name }
-		if strings.HasPrefix(name, simPrefix) && !slices.ContainsFunc(fields, known) {
-			bad = append(bad, strings.ToLower(name))
+		if strings.HasPrefix(name, simPrefix) && !slices.ContainsFunc(fields, known) && (worst == "" || name < worst) {
+			worst = name
 		}
 	}
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(raw, &members) // an object or absent
-	for name := range members {
-		if !slices.ContainsFunc(fields, func(f simField) bool { return f.name == name }) {
-			bad = append(bad, simMember+"."+name)
-		}
-	}
-	if len(bad) == 0 {
-		return nil
-	}
-	slices.Sort(bad)
+	return strings.ToLower(worst)
+}
+
+// unknownWish refuses a header or a member that is no wish.
+func unknownWish(name string) *APIError {
 	var names []string
-	for _, f := range fields {
+	for _, f := range new(simBody).fields() {
 		names = append(names, f.name)
 	}
-	return badRequest(clip(bad[0]), "unknown_parameter", "unknown wish '%s': want one of %s", clip(bad[0]), strings.Join(names, ", "))
+	return badRequest(clip(name), "unknown_parameter", "unknown wish '%s': want one of %s", clip(name), strings.Join(names, ", "))
 }
 
 // check judges what was asked for.
