@@ -138,14 +138,33 @@ func (s *Server) breaking(c *gin.Context, plan fault.Plan, next func()) {
 		c.Set(keyStatus, status)
 		return
 	}
-	ctx, cancel := context.WithCancel(c.Request.Context())
+	client := c.Request.Context()
+	ctx, cancel := context.WithCancel(client)
 	defer cancel()
-	w := &brokenWriter{Writer: fault.Wrap(c.Request.Context(), cancel, unwrap(inner), plan, opts), status: http.StatusOK}
+	w := &brokenWriter{Writer: fault.Wrap(client, cancel, unwrap(inner), plan, opts), status: http.StatusOK}
 	c.Writer, c.Request = w, c.Request.WithContext(ctx)
 	defer func() {
+		defer func() { // Finish panics where only net/http can cut the connection
+			fired = append(fired, w.Fired()...)
+			status := w.Sent()
+			if status == 0 && client.Err() != nil {
+				status = statusGone
+			}
+			c.Set(keyStatus, status)
+			if w.finished != nil {
+				w.finished()
+				return
+			}
+			left := w.Left()
+			l := departure{first: left.First, last: left.Last}.latency(c.GetTime(keyStart))
+			entry.Update(func(r *journal.Record) {
+				if r.Observed != nil {
+					r.Observed = l
+				}
+			})
+		}()
 		w.WriteHeaderNow()
-		fired = append(fired, w.Finish()...)
-		c.Set(keyStatus, orDefault(w.Sent(), w.status))
+		w.Finish()
 	}()
 	next()
 }
@@ -166,6 +185,8 @@ type brokenWriter struct {
 	*fault.Writer
 	status, size int
 	written      bool
+	// finished is called when the response has ended; it may be nil.
+	finished func()
 }
 
 var _ gin.ResponseWriter = (*brokenWriter)(nil)

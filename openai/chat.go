@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-
-	"fakellm/openai/journal"
 )
 
 // fingerprint is the constant system_fingerprint of the OpenAI dialect.
@@ -94,6 +92,7 @@ func (s *Server) newStream(c *gin.Context, p *planned, sm *Sampling, who identit
 		rc:           http.NewResponseController(w),
 		flusher:      flusherOf(w),
 		includeUsage: sm.IncludeUsage,
+		old:          !c.Request.ProtoAtLeast(1, 1),
 	}
 	st.init(s, p, c.GetTime(keyStart))
 	st.offsets = make([]int, len(st.runs))
@@ -147,14 +146,11 @@ func (s *Server) serveStream(c *gin.Context, st *stream, p *planned) {
 		p.forget()
 	}
 	ok := st.serve(c.Request.Context())
-	journal.From(c.Request.Context()).Update(st.observe)
+	st.report(c, ok)
 	switch {
 	case st.begun && !ok:
 		c.Set(keyCut, true)
 	case st.begun:
-		if t := serverTiming(st.runs); t != "" {
-			st.w.Header().Set("Server-Timing", t+st.observedTiming())
-		}
 	case !ok:
 		c.Set(keyStatus, statusGone)
 	default:

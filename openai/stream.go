@@ -3,15 +3,12 @@ package openai
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
-
-	"fakellm/openai/journal"
 )
 
 // stream is an answer written as server-sent events. A writer serves it as long as its client keeps up; a slow one is
@@ -38,6 +35,10 @@ type stream struct {
 	// firstWrite and lastWrite are when bytes had left; bytes and events count them.
 	firstWrite, lastWrite time.Time
 	bytes, events         int64
+	// marks say what was written to a writer that breaks answers; see observe.go.
+	marks []mark
+	// old says that the client speaks HTTP/1.0, which has no trailers.
+	old bool
 	// finished says that the last event has been rendered.
 	finished bool
 	// broken says that the stream ended with an in-band error or a write error.
@@ -177,6 +178,7 @@ func (s *stream) fill(dst []byte, limit int) (out []byte, due time.Time, more bo
 	if all {
 		if s.includeUsage {
 			dst = s.frame.appendUsage(dst, usage(s.prompts, s.runs, s.perPrompt))
+			s.events++
 		}
 		dst = append(dst, doneEvent...)
 		s.finished = true
@@ -192,6 +194,7 @@ func (s *stream) fail(dst []byte, e *APIError) []byte {
 		return dst
 	}
 	s.srv.counters.failed.Add(1)
+	s.events++
 	s.finished = true
 	dst = append(append(append(dst, eventStart...), e.body(inBand(s.srv.opts.Dialect))...), eventEnd...)
 	if s.srv.opts.Dialect == DialectVLLM {
@@ -218,6 +221,7 @@ func (s *stream) flush(out []byte, due time.Time) {
 	if !s.begun {
 		s.begin(now)
 	}
+	s.mark()
 	_, err := s.w.Write(out)
 	if err == nil {
 		err = s.flusher.FlushError()
@@ -253,35 +257,6 @@ func (s *stream) wrote(n int, due time.Time, err error) {
 	}
 }
 
-// observe notes in a record what has been written and when, as the predicted times are: from the arrival of the request
-// to the first bytes and to the last, and the mean gap between the tokens of the first choice.
-func (s *stream) observe(r *journal.Record) {
-	r.Events, r.Bytes, r.Observed = s.events, s.bytes, s.observed()
-}
-
-// observed is nil when nothing was written. The stream has ended.
-func (s *stream) observed() *journal.Latency {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.firstWrite.IsZero() {
-		return nil
-	}
-	l := &journal.Latency{TTFT: milliseconds(s.firstWrite.Sub(s.since)), Total: milliseconds(s.lastWrite.Sub(s.since))}
-	if n := s.runs[0].last.Tokens; n > 1 {
-		l.ITL = milliseconds(s.lastWrite.Sub(s.firstWrite)) / float64(n-1)
-	}
-	return l
-}
-
-// observedTiming goes on from serverTiming with what came about.
-func (s *stream) observedTiming() string {
-	l := s.observed()
-	if l == nil {
-		return ""
-	}
-	return fmt.Sprintf(", observed-ttft;dur=%.3f, observed-itl;dur=%.3f, observed-total;dur=%.3f", l.TTFT, l.ITL, l.Total)
-}
-
 // begin sends the headers, which leave with the first token so that a refusal can still be a status.
 func (s *stream) begin(now time.Time) {
 	s.begun = true
@@ -289,7 +264,9 @@ func (s *stream) begin(now time.Time) {
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
-	h.Set("Trailer", "Server-Timing")
+	if !s.old {
+		h.Set("Trailer", "Server-Timing")
+	}
 	h.Set("Openai-Processing-Ms", strconv.FormatInt(now.Sub(s.since).Milliseconds(), 10))
 	s.head.WriteHeader(http.StatusOK)
 	s.head.WriteHeaderNow()

@@ -74,16 +74,21 @@ func (w *Writer) write(p []byte) error {
 	if w.pump != nil {
 		_ = w.rc.SetWriteDeadline(time.Now().Add(w.opts.WriteTimeout))
 	}
-	_, err := w.w.Write(p)
+	n, err := w.w.Write(p)
+	w.meter.pass(p[:n])
 	return err
 }
 
 // flush sends what net/http buffers; a writer that cannot flush sends at the end.
 func (w *Writer) flush() error {
-	if err := w.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
+	err := w.rc.Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
 	}
-	return nil
+	if err == nil {
+		w.leave()
+	}
+	return err
 }
 
 // cut ends the connection without the last chunk: with a reset, or with an orderly end of the TCP stream. Where there

@@ -120,6 +120,9 @@ func (w *Writer) Finish() Plan {
 	if w.aborted {
 		panic(http.ErrAbortHandler)
 	}
+	if w.err == nil && !w.over && (w.pump == nil || w.pump.err == nil) {
+		w.leave() // net/http sends the rest when the handler has returned
+	}
 	return w.fired
 }
 

@@ -66,8 +66,13 @@ type Writer struct {
 	// aborted asks Finish to let net/http cut the connection.
 	aborted bool
 	pump    *pump
-	// dripped bytes have left since the last pause of a drip; it belongs to the pump.
+	// dripped bytes have left since the last pause of a drip, meter counts what has been written; both belong to whoever
+	// performs operations.
 	dripped int
+	meter   meter
+
+	leftMu sync.Mutex
+	left   Left // guarded by leftMu
 }
 
 // Wrap returns a Writer for the part of a plan that concerns the body; see Before for the rest. Cancel is called when
@@ -195,10 +200,13 @@ func (w *Writer) instead() {
 	}
 }
 
-// Sent is the status that the client gets, 0 before there is one.
+// Sent is the status that the client gets, 0 before there is one, and for ever if the response ended before it.
 func (w *Writer) Sent() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.committed {
+		return 0
+	}
 	return w.status
 }
 

@@ -26,7 +26,7 @@ type Record struct {
 	Body      string `json:"body,omitempty"`
 	BodyBytes int    `json:"body_bytes"`
 
-	// Status is 499 when the client left before the first byte.
+	// Status is 499 when the client left before the first byte, 0 when a fault ended the connection before it.
 	Status int     `json:"status,omitempty"`
 	TookMs float64 `json:"took_ms,omitempty"`
 	Stream bool    `json:"stream,omitempty"`
@@ -35,10 +35,11 @@ type Record struct {
 	Error         string   `json:"error,omitempty"`
 	FinishReasons []string `json:"finish_reasons,omitempty"`
 	Usage         *Usage   `json:"usage,omitempty"`
-	// Events and Bytes that were written as a stream.
+	// Events and Bytes that left as a stream.
 	Events int64 `json:"events,omitempty"`
 	Bytes  int64 `json:"bytes,omitempty"`
-	// Predicted are the times of the model, Observed those of the written bytes.
+	// Predicted are the times of the model, Observed those at which bytes left; behind a fault its gap counts the tokens
+	// that did.
 	Predicted *Latency `json:"predicted,omitempty"`
 	Observed  *Latency `json:"observed,omitempty"`
 	Timeline  Timeline `json:"timeline,omitzero"`
