@@ -21,10 +21,7 @@ func (s *Server) withControl(face http.Handler) http.Handler {
 	sim.HandleFunc("GET /sim/kv_blocks", s.blocks)
 	s.mappingRoutes(sim)
 	if j := s.rooms.journal; j != nil {
-		h := j.Handler(time.Now)
-		for _, route := range []string{"/sim/requests", "/sim/requests/", "/sim/verify"} {
-			sim.Handle(route, h)
-		}
+		j.Routes(sim, time.Now)
 	}
 	guarded := s.guard(enveloped(sim))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +49,11 @@ func enveloped(mux *http.ServeMux) http.Handler {
 		if allow := probe.header.Get("Allow"); allow != "" {
 			w.Header().Set("Allow", allow)
 		}
-		refuseControl(w, probe.status, "unknown_url", fmt.Sprintf("%s %s: %s", r.Method, r.URL.Path, http.StatusText(probe.status)))
+		code := "unknown_url"
+		if probe.status == http.StatusMethodNotAllowed {
+			code = "method_not_allowed"
+		}
+		refuseControl(w, probe.status, code, fmt.Sprintf("%s %s: %s", r.Method, r.URL.Path, http.StatusText(probe.status)))
 	})
 }
 
@@ -131,8 +132,7 @@ func (s *Server) resetCache(w http.ResponseWriter, r *http.Request) {
 func (s *Server) state(w http.ResponseWriter, _ *http.Request) {
 	var v simState
 	if !s.live.Inspect(func() { v = s.snapshot() }) {
-		http.Error(w, `{"error":{"message":"the engine is shut down","type":"server_error","param":null,"code":null}}`,
-			http.StatusServiceUnavailable)
+		refuseControl(w, http.StatusServiceUnavailable, "engine_shut_down", "the engine is shut down")
 		return
 	}
 	v.Version, v.Counts = s.version, s.tally.counts()
@@ -147,8 +147,7 @@ func (s *Server) blocks(w http.ResponseWriter, r *http.Request) {
 	worker, errW := strconv.Atoi(orText(r.FormValue("worker"), "0"))
 	rank, errR := strconv.Atoi(orText(r.FormValue("rank"), "0"))
 	if errW != nil || errR != nil || worker < 0 || rank < 0 || worker >= s.cfg.NumWorkers || rank >= s.engine.DPSize {
-		http.Error(w, `{"error":{"message":"worker and rank must name an existing rank","type":"invalid_request_error",`+
-			`"param":"worker","code":null}}`, http.StatusBadRequest)
+		refuseControl(w, http.StatusBadRequest, "invalid_control_request", "worker and rank must name an existing rank")
 		return
 	}
 	var hashes []kv.SequenceHash

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -115,6 +116,9 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) {
 // putFaults replaces the fault rules.
 func (s *Server) putFaults(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxControl))
+	if err == nil && len(bytes.TrimSpace(body)) == 0 {
+		err = errors.New("the body is empty: send fault rules, or DELETE /sim/faults to drop them all")
+	}
 	if err == nil {
 		var rules []fault.Rule
 		if rules, err = fault.ParseRules("body", body); err == nil {
@@ -141,10 +145,13 @@ func controlError(w http.ResponseWriter, err error) {
 	refuseControl(w, status, code, err.Error())
 }
 
+// refuseControl answers in the error envelope of all other routes.
 func refuseControl(w http.ResponseWriter, status int, code, message string) {
-	answerJSON(w, status, map[string]any{"error": map[string]any{
-		"message": message, "type": "invalid_request_error", "param": nil, "code": code,
-	}})
+	class := "invalid_request_error"
+	if status >= http.StatusInternalServerError {
+		class = "server_error"
+	}
+	answerJSON(w, status, map[string]any{"error": map[string]any{"message": message, "type": class, "param": nil, "code": code}})
 }
 
 func answerJSON(w http.ResponseWriter, status int, v any) {
@@ -154,7 +161,7 @@ func answerJSON(w http.ResponseWriter, status int, v any) {
 
 func answerRaw(w http.ResponseWriter, status int, raw []byte, err error) {
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		refuseControl(w, http.StatusInternalServerError, "internal_error", err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -3,14 +3,14 @@
 // record is made, so nothing that reads the journal can leak them.
 //
 // A Journal and a Sink are safe for concurrent use; an Entry may be updated from any goroutine. Records that are handed
-// out are never changed afterwards. Time is an argument everywhere but in Handler.
+// out are never changed afterwards. Time is an argument everywhere but in Routes.
 //
-// Start reading at Journal.Begin, then Filter, Verify and Handler (the routes under /sim/).
+// Start reading at Journal.Begin, then Filter, Verify and Routes (what serves /sim/).
 //
 // # Wiring
 //
 //	j, err := journal.New(journal.Config{Sink: sink})
-//	mux.Handle("/sim/requests", j.Handler(time.Now)); mux.Handle("/sim/requests/", …); mux.Handle("/sim/verify", …)
+//	j.Routes(mux, time.Now)
 //	// outermost middleware:
 //	e := j.Begin(time.Now(), r)
 //	next.ServeHTTP(w, r.WithContext(journal.With(r.Context(), e)))

@@ -12,7 +12,8 @@ import (
 // maxQuery bounds the body of a query, in bytes.
 const maxQuery = 64 << 10
 
-// Handler serves the control routes; clock is asked for spans like since=5m.
+// Routes adds the control routes to a mux; clock is asked for spans like since=5m. What the mux does not know, or not with
+// that method, is for its owner to answer.
 //
 //	GET    /sim/requests             list, with filters as query parameters; newest 100 unless asked otherwise
 //	DELETE /sim/requests             forget all (POST /sim/requests/reset does the same)
@@ -22,8 +23,7 @@ const maxQuery = 64 << 10
 //	GET, POST /sim/requests/count    how many a filter chooses
 //	POST   /sim/requests/find        as the list, with the filter as a JSON body
 //	POST   /sim/verify               an expectation as a JSON body: 200 when it holds, else 417, with the reason
-func (j *Journal) Handler(clock func() time.Time) http.Handler {
-	mux := http.NewServeMux()
+func (j *Journal) Routes(mux *http.ServeMux, clock func() time.Time) {
 	filtered := func(answer func(w http.ResponseWriter, f Filter)) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			q, err := query(w, r)
@@ -70,7 +70,6 @@ func (j *Journal) Handler(clock func() time.Time) http.Handler {
 		respond(w, http.StatusOK, rec)
 	})
 	mux.HandleFunc("POST /sim/verify", func(w http.ResponseWriter, r *http.Request) { j.verify(w, r, clock()) })
-	return mux
 }
 
 // newestFirst is what a list without wishes does: the newest hundred.

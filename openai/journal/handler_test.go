@@ -15,12 +15,19 @@ import (
 	"fakellm/openai/journal"
 )
 
+// routes is a mux with the control routes alone.
+func routes(j *journal.Journal, clock func() time.Time) *http.ServeMux {
+	mux := http.NewServeMux()
+	j.Routes(mux, clock)
+	return mux
+}
+
 // call asks a control route and decodes the answer.
 func call(t testing.TB, j *journal.Journal, method, path, body string) (int, map[string]any) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	clock := func() time.Time { return epoch.Add(9 * time.Second) }
-	j.Handler(clock).ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	routes(j, clock).ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
 	var v map[string]any
 	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil && w.Code != http.StatusMethodNotAllowed {
 		t.Fatalf("%s %s: status %d: %v: %s", method, path, w.Code, err, w.Body)
@@ -127,7 +134,7 @@ func FuzzFilter(f *testing.F) {
 	f.Add("count=3&limit=2&order=newest", `{"status":[200,"4xx"],"stream":true}`)
 	j := newJournal(f, journal.Config{})
 	fill(j, 3)
-	h := j.Handler(func() time.Time { return epoch })
+	h := routes(j, func() time.Time { return epoch })
 	f.Fuzz(func(t *testing.T, query, body string) {
 		for _, path := range []string{"/sim/verify", "/sim/requests/find", "/sim/requests/count"} {
 			r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))

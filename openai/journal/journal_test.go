@@ -101,7 +101,7 @@ func TestSecretsNeverShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	j.Handler(time.Now).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/sim/requests", http.NoBody))
+	routes(j, time.Now).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/sim/requests", http.NoBody))
 	for where, text := range map[string]string{"list": w.Body.String(), "sink": out.String()} {
 		if strings.Contains(text, "verysecret") || strings.Contains(text, "0123456789") {
 			t.Errorf("%s shows a key: %s", where, text)

@@ -415,7 +415,8 @@ func TestControlIsNotForOtherSites(t *testing.T) {
 	}
 }
 
-// TestUnknownRoutesHaveTheEnvelope: whatever the route, a refusal is JSON in the shape that SDKs read.
+// TestUnknownRoutesHaveTheEnvelope: whatever the route, a refusal is JSON in the shape that SDKs read; of a wrong method it
+// says which ones are right.
 func TestUnknownRoutesHaveTheEnvelope(t *testing.T) {
 	s := openaitest.Start(t)
 	for _, row := range []struct {
@@ -424,17 +425,51 @@ func TestUnknownRoutesHaveTheEnvelope(t *testing.T) {
 	}{
 		{"GET", "/nope", 404},
 		{"GET", "/sim/nope", 404},
+		{"GET", "/sim/requests/a/b", 404},
 		{"PATCH", "/sim/state", 405},
+		{"POST", "/sim/state", 405},
+		{"POST", "/sim/kv_blocks", 405},
+		{"POST", "/sim/faults", 405},
+		{"PATCH", "/sim/mappings", 405},
+		{"POST", "/sim/mappings/x", 405},
+		{"PUT", "/sim/scenarios", 405},
+		{"PUT", "/sim/requests", 405},
+		{"DELETE", "/sim/requests/foo", 405},
+		{"POST", "/sim/requests/verify", 405},
+		{"GET", "/sim/verify", 405},
 		{"DELETE", "/flush_cache", 405},
 		{"PUT", "/v1/chat/completions", 405},
+		{"POST", "/metrics", 405},
+		{"PUT", "/health", 405},
 		{"GET", "/v1//models", 404},
+		{"PUT", "/sim/faults", 400},
+		{"GET", "/sim/kv_blocks?worker=9", 400},
 	} {
-		status, text := request(t, s, row.method, row.path, func(*http.Request) {})
+		req, err := http.NewRequestWithContext(t.Context(), row.method, s.URL+row.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, head := resp.StatusCode, resp.Header
 		var body struct {
 			Error map[string]any `json:"error"`
 		}
 		if err := json.Unmarshal(text, &body); err != nil || status != row.want || len(body.Error) != 4 {
 			t.Errorf("%s %s: %d %v %v, want %d", row.method, row.path, status, body.Error, err, row.want)
+		}
+		if kind := head.Get("Content-Type"); kind != "application/json" {
+			t.Errorf("%s %s: content-type %q", row.method, row.path, kind)
+		}
+		if status == 405 && (body.Error["code"] != "method_not_allowed" || head.Get("Allow") == "") {
+			t.Errorf("%s %s: %v, Allow %q", row.method, row.path, body.Error, head.Get("Allow"))
 		}
 	}
 }
