@@ -12,7 +12,7 @@
 // semicolons. Values may be quoted. Unknown words are errors.
 //
 //	status=429;retry-after=2;should-retry=true   an error answer instead of the real one
-//	hang=30s                                     nothing for 30 s, not even headers; hang alone never ends
+//	hang=30s                                     nothing for 30 s, not even headers; hang alone never ends, hang=0s is refused
 //	stall=5s;at=3                                a pause after three events, then on
 //	drip=20ms;bytes=4;at=1                       four bytes every 20 ms from the second event on
 //	error;at=3;message="overloaded"              an error event after three events, then a clean end

@@ -131,7 +131,10 @@ func parseFault(text string) (Fault, error) {
 		}
 		seen[name] = true
 		if err := f.set(name, value); err != nil {
-			return f, fmt.Errorf("fault %s: %s: %w", f.Kind, name, err)
+			if name != "" {
+				name += ": "
+			}
+			return f, fmt.Errorf("fault %s: %s%w", f.Kind, name, err)
 		}
 	}
 	return f, nil
@@ -157,10 +160,10 @@ func (f *Fault) set(name, value string) (err error) {
 	switch name {
 	case "":
 		if f.Kind == Status {
-			e.Status, err = number(value, 599)
+			e.Status, err = errorStatus(value)
 			return err
 		}
-		f.For, err = wait(value, time.Second)
+		f.For, err = f.Kind.span(value)
 	case "at":
 		f.At, err = number(value, 1<<30)
 	case "bytes":
@@ -211,6 +214,34 @@ func number(value string, most int) (int, error) {
 	return n, nil
 }
 
+// Statuses that are errors.
+const (
+	leastStatus = 400
+	mostStatus  = 599
+)
+
+// errorStatus reads the status of an error answer.
+func errorStatus(value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < leastStatus || n > mostStatus {
+		return 0, fmt.Errorf("%q is no whole number from %d to %d", clip(value), leastStatus, mostStatus)
+	}
+	return n, nil
+}
+
+// span reads the time that hang, stall or a step of drip takes: no time at all would be no fault.
+func (k Kind) span(value string) (time.Duration, error) {
+	d, err := wait(value, time.Second)
+	if err == nil && d > 0 {
+		return d, nil
+	}
+	hint := ""
+	if k == Hang {
+		hint = "; hang alone never ends"
+	}
+	return 0, fmt.Errorf("%q is no duration above 0 and up to %v%s", clip(value), MaxWait, hint)
+}
+
 // wait reads a Go duration, or a plain number of units.
 func wait(value string, unit time.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(value)
@@ -232,8 +263,8 @@ func (p Plan) check() error {
 	var errs []error
 	for _, f := range p {
 		switch {
-		case f.Kind == Status && (f.Failure.Status < 400 || f.Failure.Status > 599):
-			errs = append(errs, fmt.Errorf("fault status: %d is not from 400 to 599", f.Failure.Status))
+		case f.Kind == Status && f.Failure.Status == 0:
+			errs = append(errs, errors.New("fault status: a status is missing, as in status=503"))
 		case (f.Kind == Stall || f.Kind == Drip) && f.For <= 0:
 			errs = append(errs, fmt.Errorf("fault %s: a duration is missing, as in %s=2s", f.Kind, f.Kind))
 		}

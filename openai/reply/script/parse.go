@@ -173,8 +173,13 @@ func compileRule(m Mapping) (*rule, []error) {
 		given++
 		for i := range list {
 			a, problems := list[i].compile()
+			place := strings.ReplaceAll(at, "#", strconv.Itoa(i))
 			for _, p := range problems {
-				errs = append(errs, fmt.Errorf(strings.ReplaceAll(at, "#", strconv.Itoa(i))+".%w", p))
+				between := "."
+				if _, whole := errors.AsType[replyError](p); whole {
+					between = ": "
+				}
+				errs = append(errs, fmt.Errorf("%s%s%w", place, between, p))
 			}
 			r.answers = append(r.answers, a)
 			r.weight += a.weight

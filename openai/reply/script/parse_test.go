@@ -34,8 +34,12 @@ func TestParseErrors(t *testing.T) {
 		{"filter", "mappings:\n- {request: {body: {'$[?(@.a)]': x}}, response: {text: a}}\n", "filters are not supported"},
 		{"no operator", "mappings:\n- {request: {user: {}}, response: {text: a}}\n", "request.user: no operator given"},
 		{"no answer", "mappings:\n- {request: {}}\n", "give one of response, responses and steps"},
-		{"two kinds of answer", "mappings:\n- {request: {}, response: {text: a, refusal: b}}\n", "exclude each other"},
-		{"empty answer", "mappings:\n- {request: {}, response: {}}\n", "nothing to answer"},
+		{
+			"two kinds of answer", "mappings:\n- {request: {}, response: {text: a, refusal: b}}\n",
+			"mappings[0]: response: text or toolCalls, json, refusal and error exclude each other",
+		},
+		{"empty answer", "mappings:\n- {request: {}, response: {}}\n", "mappings[0]: response: nothing to answer, give text"},
+		{"empty answer of several", "mappings:\n- {request: {}, responses: [{text: a}, {}]}\n", "responses[1]: nothing to answer"},
 		{
 			"bad template", "mappings:\n- {request: {}, response: {text: '{{.User'}}\n",
 			"response.text: text:1: unclosed action",

@@ -102,6 +102,12 @@ func (r Reply) compile() (answer, []error) {
 	return a, append(errs, r.check()...)
 }
 
+// replyError is a problem of a reply as a whole, not of one of its members.
+type replyError string
+
+// Error is the problem.
+func (e replyError) Error() string { return string(e) }
+
 // check judges which members stand together.
 func (r Reply) check() []error {
 	var errs []error
@@ -114,9 +120,9 @@ func (r Reply) check() []error {
 	}
 	switch {
 	case kinds == 0 && r.Reasoning == "" && r.Fault == "":
-		fail("nothing to answer: give text, json, toolCalls, refusal, error or a fault")
+		errs = append(errs, replyError("nothing to answer, give text, json, toolCalls, refusal, error or a fault"))
 	case kinds > 1:
-		fail("text or toolCalls, json, refusal and error exclude each other")
+		errs = append(errs, replyError("text or toolCalls, json, refusal and error exclude each other"))
 	case r.Error != nil && r.Reasoning != "":
 		fail("reasoning: an error has none")
 	}
