@@ -108,7 +108,7 @@ func chatRows() []badRow {
 		},
 		{
 			"image with unknown detail", chatPath,
-			withMessages(`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"u","detail":"huge"}}]}]`),
+			withMessages(`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://u","detail":"huge"}}]}]`),
 			400, "messages[0].content[0].image_url.detail", codeValue,
 		},
 		{

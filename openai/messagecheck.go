@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 )
 
 // messages checks the conversation (spec openai-endpoint R1, R2).
@@ -149,67 +148,11 @@ func (c checker) content(field string, raw json.RawMessage, kinds ...string) ([]
 	parts := make([]Part, len(bodies))
 	for i := range bodies {
 		var err error
-		if parts[i], err = part(fmt.Sprintf("%s[%d]", field, i), &bodies[i], kinds); err != nil {
+		if parts[i], err = c.part(fmt.Sprintf("%s[%d]", field, i), &bodies[i], kinds); err != nil {
 			return nil, err
 		}
 	}
 	return parts, nil
-}
-
-func part(field string, b *partBody, kinds []string) (Part, error) {
-	if err := required(field+".type", b.Type); err != nil {
-		return Part{}, err
-	}
-	if !slices.Contains(kinds, *b.Type) {
-		return Part{}, oneOf(field+".type", b.Type, kinds...)
-	}
-	p := Part{Kind: *b.Type}
-	switch p.Kind {
-	case "text":
-		if b.Text == nil {
-			return p, missing(field + ".text")
-		}
-		p.Text = *b.Text
-	case "refusal":
-		if b.Refusal == nil {
-			return p, missing(field + ".refusal")
-		}
-		p.Text = *b.Refusal
-	case "image_url":
-		if b.ImageURL == nil {
-			return p, missing(field + ".image_url")
-		}
-		if err := required(field+".image_url.url", b.ImageURL.URL); err != nil {
-			return p, err
-		}
-		if err := oneOf(field+".image_url.detail", b.ImageURL.Detail, "auto", "low", "high", "original"); err != nil {
-			return p, err
-		}
-		p.Data = *b.ImageURL.URL
-		set(&p.Detail, b.ImageURL.Detail)
-	case "input_audio":
-		if b.InputAudio == nil {
-			return p, missing(field + ".input_audio")
-		}
-		if err := required(field+".input_audio.data", b.InputAudio.Data); err != nil {
-			return p, err
-		}
-		if err := required(field+".input_audio.format", b.InputAudio.Format); err != nil {
-			return p, err
-		}
-		if err := oneOf(field+".input_audio.format", b.InputAudio.Format, "wav", "mp3"); err != nil {
-			return p, err
-		}
-		p.Data, p.Detail = *b.InputAudio.Data, *b.InputAudio.Format
-	case "file":
-		if b.File == nil || (b.File.FileData == nil && b.File.FileID == nil) {
-			return p, missing(field + ".file")
-		}
-		set(&p.Detail, b.File.Filename)
-		set(&p.Data, b.File.FileID)
-		set(&p.Data, b.File.FileData)
-	}
-	return p, nil
 }
 
 // toolTurns checks in strict policy that every tool message answers a call made before it.
