@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,13 +50,11 @@ type Server struct {
 	stop    chan struct{} // closed by Close: ends what watches files
 	once    sync.Once
 	watched sync.WaitGroup
-	// draining keeps a late warm-up from saying "ready".
-	draining atomic.Bool
-	answers  answers
+	answers answers
 }
 
-// NewServer builds a server from settings and starts its engine. Bad settings give an error that joins every problem,
-// each under its setting's name; nothing keeps running then.
+// NewServer builds a server from settings, loads what the first request of a served model needs, and starts its engine.
+// Bad settings give an error that joins every problem, each under its setting's name; nothing keeps running then.
 func NewServer(c *config.Config, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -66,17 +63,19 @@ func NewServer(c *config.Config, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	warm := preload(p.plan, c)
 	e := p.engine
 	e.EmitKVEvents = c.KVEventsPort > 0 && c.EnablePrefixCaching
 	e.EmitKVTokenIDs = e.EmitKVEvents
 	e.EmitLoad = c.FPMPort > 0 || c.FPMFile != ""
 	machine, err := cluster.New(cluster.Config{Workers: c.NumWorkers, Engine: e}, p.timing.Model)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(c.Locate(err), warm())
 	}
 	s := &Server{cfg: *c, engine: e, machine: machine, tally: &tally{}, log: o.Log, version: o.Version, stop: make(chan struct{})}
-	if err := s.wire(c, &p, o); err != nil {
-		return nil, errors.Join(c.Locate(err), s.Close())
+	err = s.wire(c, &p, o)
+	if err = errors.Join(c.Locate(err), warm()); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -93,10 +92,6 @@ func (s *Server) wire(c *config.Config, p *parts, o Options) error {
 		return err
 	}
 	s.live = drive.NewLive(s.machine, drive.Config{Sinks: append(sinks, more...), Sleeper: o.Sleeper, Late: own.TimerLate})
-	plan, err := planner(c)
-	if err != nil {
-		return err
-	}
 	if s.rooms, err = newRooms(c, p, own); s.rooms != nil {
 		s.closers = append(s.closers, s.rooms.close...)
 	}
@@ -113,7 +108,7 @@ func (s *Server) wire(c *config.Config, p *parts, o Options) error {
 		Observer: &watcher{own: own, tally: s.tally, log: s.log}, ListedModel: c.Model, StreamInterval: c.StreamInterval,
 		ToolStyle: openai.ToolStyle(c.ToolStyle), WriteTimeout: c.WriteTimeout,
 		Script: s.rooms.script, Recorder: s.rooms.recorder, Breaker: s.rooms.breaker, Limiter: s.rooms.limiter, Journal: s.rooms.journal,
-	}, b, plan)
+	}, b, p.plan)
 	if err != nil {
 		return err
 	}
@@ -121,7 +116,7 @@ func (s *Server) wire(c *config.Config, p *parts, o Options) error {
 	s.http = s.face.HTTPServer()
 	s.http.Handler = s.answers.watch(s.http, s.handler)
 	s.watched.Go(func() { s.watch(s.stop) })
-	s.watched.Go(func() { s.warm(plan) })
+	s.watched.Go(func() { s.preloadOthers(p.plan) })
 	s.http.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)
 	return nil
 }
@@ -232,25 +227,12 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// warm loads the vocabulary of the served model in the background, so that neither the start nor the first request waits
-// for it, and says "ready" then.
-func (s *Server) warm(p *openai.ReplyPlanner) {
-	s.face.SetReady(false)
-	if err := p.Load(s.model()); err != nil {
-		s.log.Error("the vocabulary could not be loaded", "model", s.model(), "err", err)
-	}
-	if !s.draining.Load() {
-		s.face.SetReady(true)
-	}
-}
-
 // lastWords is how long answers may take to say why they end too early.
 const lastWords = time.Second
 
 // Drain says "not ready", refuses new requests, lets open ones finish until ctx ends, and reports what was served. What
 // is still open then ends with an error. Connections without an answer under way are not waited for.
 func (s *Server) Drain(ctx context.Context) Counts {
-	s.draining.Store(true)
 	s.face.SetReady(false)
 	cut := s.live.Drain(ctx) != nil
 	counts := s.tally.counts()

@@ -7,6 +7,7 @@ import (
 	"fakellm/config"
 	"fakellm/engine"
 	"fakellm/internal/observe/kvevents"
+	"fakellm/openai"
 	"fakellm/openai/fault"
 	"fakellm/openai/limit"
 	"fakellm/openai/reply/script"
@@ -108,6 +109,7 @@ type parts struct {
 	faults []fault.Rule
 	tape   *script.Tape // nil for none
 	limits limit.Config
+	plan   *openai.ReplyPlanner // has loaded nothing yet
 }
 
 // read reads everything that settings name. It starts nothing; the error joins every problem, each with where its setting
@@ -134,7 +136,7 @@ func read(c *config.Config) (parts, error) {
 	note(err)
 	note(recordProblem(c))
 	note(named("kv_events_topic", kvevents.CheckTopic(c.KVEventsTopic)))
-	_, err = planner(c)
+	p.plan, err = planner(c)
 	note(err)
 	p.limits, err = limits(c)
 	note(err)

@@ -24,8 +24,13 @@ func sayHello(ctx context.Context, w io.Writer, base string, c *config.Config) e
 	if len(c.ServedModelName) > 0 {
 		model = c.ServedModelName[0]
 	}
+	client := openai.NewClientWithConfig(conf)
+	// This opens the connection, as a client in use has done; TTFT is the server's and not that of the first dialling.
+	if _, err := client.ListModels(ctx); err != nil {
+		return err
+	}
 	start := time.Now()
-	stream, err := openai.NewClientWithConfig(conf).CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{
+	stream, err := client.CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{
 		Model: model, MaxCompletionTokens: 48, StreamOptions: &openai.StreamOptions{IncludeUsage: true},
 		Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: "Hello! Who are you?"}},
 	})
