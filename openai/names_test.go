@@ -174,7 +174,7 @@ func names(t *testing.T, d *json.Decoder, s *shape, is func(*shape, string) bool
 // BenchmarkExactNames is what the look costs beside decoding: a long prompt and many short members.
 func BenchmarkExactNames(b *testing.B) {
 	for name, body := range map[string]string{
-		"members": fullRequest, "prompt": withMessages(`[{"role":"user","content":"` + strings.Repeat("word ", 8<<10) + `"}]`),
+		"hello": hello, "members": fullRequest, "prompt": withMessages(`[{"role":"user","content":"` + strings.Repeat("word ", 8<<10) + `"}]`),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(body)))
