@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -159,29 +160,61 @@ func (j *replayJob) run(env Env, f *replayFlags) error {
 	if err := summary.WriteTable(env.Stdout); err != nil {
 		return err
 	}
-	return j.remarks(env.Stdout, result.Records)
+	failed := uncompleted(result.Records)
+	if err := j.remarks(env.Stdout, failed); err != nil {
+		return err
+	}
+	return failed.total(result.Totals.Released, len(result.Records))
+}
+
+// failures are the requests that were not completed, by reason; the most frequent one comes first.
+type failures struct {
+	requests int
+	reasons  []string
+	count    []int
+}
+
+// total is an error if none of the released requests completed, with the most frequent reason; recorded of them ended.
+func (f *failures) total(released, recorded int) error {
+	switch {
+	case released == 0:
+		return errors.New("there was no request to replay")
+	case recorded == 0:
+		return fmt.Errorf("none of %d requests ended within max_sim_time_seconds", released)
+	case f.requests == recorded:
+		return fmt.Errorf("none of %d requests completed; %d %s", released, f.count[0], f.reasons[0])
+	}
+	return nil
+}
+
+// uncompleted sorts what is no success by its reason.
+func uncompleted(records []report.Record) failures {
+	why, f := map[string]int{}, failures{}
+	for i := range records {
+		if r := &records[i]; r.Status != "completed" {
+			f.requests++
+			why[strings.TrimSuffix(r.Status+": "+r.Why, ": ")]++
+		}
+	}
+	f.reasons = slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(why[b]-why[a], cmp.Compare(a, b)) })
+	for _, reason := range f.reasons {
+		f.count = append(f.count, why[reason])
+	}
+	return f
 }
 
 // remarks says what the figures do not show: requests that could not be served, and shapes outside the timing data.
-func (j *replayJob) remarks(w io.Writer, records []report.Record) error {
-	why, ended := map[string]int{}, 0
-	for i := range records {
-		if r := &records[i]; r.Status != "completed" {
-			ended++
-			why[r.Status+": "+r.Why]++
-		}
-	}
+func (j *replayJob) remarks(w io.Writer, f failures) error {
 	text := ""
-	if ended > 0 {
-		text = fmt.Sprintf("\n%d requests were not completed:\n", ended)
+	if f.requests > 0 {
+		text = fmt.Sprintf("\n%d requests were not completed:\n", f.requests)
 	}
-	reasons := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(why[b]-why[a], cmp.Compare(a, b)) })
-	for i, reason := range reasons {
+	for i, reason := range f.reasons {
 		if i == mostReasons {
-			text += fmt.Sprintf("  and %d more reasons, see --per-request-jsonl\n", len(reasons)-i)
+			text += fmt.Sprintf("  and %d more reasons, see --per-request-jsonl\n", len(f.reasons)-i)
 			break
 		}
-		text += fmt.Sprintf("  %d %s\n", why[reason], reason)
+		text += fmt.Sprintf("  %d %s\n", f.count[i], reason)
 	}
 	if _, limited := j.timing.Source.(timing.Coverage); limited {
 		if m, ok := j.timing.Model.(timing.Extrapolator); ok {

@@ -59,6 +59,55 @@ func TestReplayWritesWhatItSaw(t *testing.T) {
 	}
 }
 
+// TestReplayFailsWhenNothingCompleted: a replay that served nobody is no success, whatever it wrote.
+func TestReplayFailsWhenNothingCompleted(t *testing.T) {
+	const fits = `{"timestamp": 1, "input_length": 1, "output_length": 1, "hash_ids": [2]}` + "\n"
+	for _, row := range []struct {
+		why, rows string
+		args      []string
+		code      int
+		stderr    string
+	}{
+		{
+			"one of two is served", fits, []string{"--num-gpu-blocks", "1"}, ExitOK, "",
+		},
+		{
+			"the only one fits no pool", "",
+			[]string{"--num-gpu-blocks", "1"},
+			ExitFailure,
+			"fakellm: none of 1 requests completed; 1 rejected: ",
+		},
+		{
+			"time is over before the first token", "",
+			[]string{"--max-sim-time-seconds", "0.001"},
+			ExitFailure,
+			"fakellm: none of 1 requests ended within max_sim_time_seconds",
+		},
+	} {
+		args := []string{"--per-request-jsonl", "$DIR/r.jsonl", "--report-json", "$DIR/r.json"}
+		code, stdout, stderr, folder := traced(t, row.rows, append(args, row.args...)...)
+		if code != row.code || !strings.Contains(stderr, row.stderr) || stdout == "" {
+			t.Errorf("%s: exit %d, %q, %q", row.why, code, stdout, stderr)
+		}
+		for _, name := range []string{"r.jsonl", "r.json"} {
+			if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+				t.Errorf("%s: %v", row.why, err)
+			}
+		}
+	}
+}
+
+// TestReplayOfNothing: an empty trace is a mistake of whoever made it.
+func TestReplayOfNothing(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "empty.jsonl")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := command("replay", name); code != ExitFailure || !strings.Contains(stderr, "no request to replay") {
+		t.Errorf("exit %d, %q", code, stderr)
+	}
+}
+
 func TestReplayTwiceIsEqualToTheByte(t *testing.T) {
 	args := []string{
 		"replay", "--input-tokens", "200", "--output-tokens", "30", "--request-count", "50", "--request-rate", "40",

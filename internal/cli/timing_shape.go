@@ -50,7 +50,8 @@ func (f *shapeFlags) shapes() ([]passShape, error) {
 		s := passShape{text: "mixed " + text}
 		p, d, ok := strings.Cut(text, "+")
 		if !ok {
-			return nil, fmt.Errorf("mixed %q: want REQUESTS:NEW[:PREFIX]+REQUESTS:CONTEXT", text)
+			return nil, fmt.Errorf("mixed %q: no decode half: want REQUESTS:NEW[:PREFIX]+REQUESTS:CONTEXT, "+
+				"for example 1:1024+16:1024", text)
 		}
 		if err := s.setPrefill("mixed", p); err != nil {
 			return nil, err
@@ -64,9 +65,9 @@ func (f *shapeFlags) shapes() ([]passShape, error) {
 }
 
 func (s *passShape) setPrefill(flag, text string) error {
-	n, err := numbers(text, 2, 3)
+	n, err := numbers(text, "REQUESTS", "NEW", "PREFIX")
 	if err != nil {
-		return fmt.Errorf("%s %q: want REQUESTS:NEW[:PREFIX]: %w", flag, text, err)
+		return fmt.Errorf("%s %q: %w: want REQUESTS:NEW[:PREFIX], for example 4:1024", flag, text, err)
 	}
 	prefix := 0
 	if len(n) == 3 {
@@ -80,9 +81,9 @@ func (s *passShape) setPrefill(flag, text string) error {
 }
 
 func (s *passShape) setDecode(flag, text string, totalKV int) error {
-	n, err := numbers(text, 2, 2)
+	n, err := numbers(text, "REQUESTS", "CONTEXT")
 	if err != nil {
-		return fmt.Errorf("%s %q: want REQUESTS:CONTEXT: %w", flag, text, err)
+		return fmt.Errorf("%s %q: %w: want REQUESTS:CONTEXT, for example 16:1024", flag, text, err)
 	}
 	if n[0] < 1 || n[1] < 1 {
 		return fmt.Errorf("%s %q: requests and context must be at least 1", flag, text)
@@ -91,17 +92,20 @@ func (s *passShape) setDecode(flag, text string, totalKV int) error {
 	return nil
 }
 
-// numbers splits text at colons into least to most numbers of 0 to mostShape.
-func numbers(text string, least, most int) ([]int, error) {
+// numbers splits text at colons into numbers of 0 to mostShape, which have these names. The first two must be there.
+func numbers(text string, names ...string) ([]int, error) {
 	fields := strings.Split(text, ":")
-	if len(fields) < least || len(fields) > most {
-		return nil, fmt.Errorf("%d numbers", len(fields))
+	if len(fields) < 2 {
+		return nil, fmt.Errorf("%s is missing", names[1])
+	}
+	if len(fields) > len(names) {
+		return nil, fmt.Errorf("%q is one number too many", fields[len(names)])
 	}
 	out := make([]int, 0, len(fields))
-	for _, field := range fields {
+	for i, field := range fields {
 		v, err := strconv.Atoi(field)
 		if err != nil || v < 0 || v > mostShape {
-			return nil, fmt.Errorf("%q is not a number of 0 to %d", field, mostShape)
+			return nil, fmt.Errorf("%s: %q is not a number of 0 to %d", names[i], field, mostShape)
 		}
 		out = append(out, v)
 	}

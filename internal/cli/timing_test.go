@@ -156,11 +156,17 @@ func TestTimingRefuses(t *testing.T) {
 		args []string
 	}{
 		{`unknown command "frob"`, []string{"frob"}},
-		{`prefill "x": want REQUESTS:NEW[:PREFIX]`, []string{"predict", "--prefill", "x"}},
+		{
+			`prefill "x": NEW is missing: want REQUESTS:NEW[:PREFIX], for example 4:1024`,
+			[]string{"predict", "--prefill", "x"},
+		},
+		{`decode "16": CONTEXT is missing: want REQUESTS:CONTEXT, for example 16:1024`, []string{"predict", "--decode", "16"}},
+		{`decode "1:2:3": "3" is one number too many: want REQUESTS:CONTEXT`, []string{"predict", "--decode", "1:2:3"}},
+		{`prefill "1:": NEW: "" is not a number`, []string{"predict", "--prefill", "1:"}},
 		{`prefill "0:5": requests and new tokens`, []string{"predict", "--prefill", "0:5"}},
 		{`prefill "1:2:3:4"`, []string{"predict", "--prefill", "1:2:3:4"}},
 		{`decode "1:99999999999"`, []string{"predict", "--decode", "1:99999999999"}},
-		{`mixed "1:2": want`, []string{"predict", "--mixed", "1:2"}},
+		{`mixed "1:2": no decode half: want`, []string{"predict", "--mixed", "1:2"}},
 		{`source "magic": known are`, []string{"predict", "--source", "magic"}},
 		{`source "magic": known are`, []string{"predict", "--vs", "magic"}},
 		{`gpu "h1": known are`, []string{"predict", "--gpu", "h1", "--model", "qwen3-8b"}},
