@@ -21,7 +21,7 @@ func analyticTiming(c *config.Config) (StepTiming, error) {
 		MoETP: c.AICMoETPSize, MoEEP: c.AICMoEEPSize, NextN: c.NumSpeculativeTokens,
 	})
 	if err != nil {
-		return StepTiming{}, renamed(err, "gpu", modelFields(c.GPUModel, "gpu_model"))
+		return StepTiming{}, renamed(err, "gpu", modelFields(c, c.GPUModel, "gpu_model", "gpu"))
 	}
 	blocks := func(size int) (int, error) {
 		n, err := m.Capacity(analytic.CapacityConfig{
@@ -32,11 +32,14 @@ func analyticTiming(c *config.Config) (StepTiming, error) {
 	return StepTiming{Source: m, Blocks: blocks}, nil
 }
 
-// modelFields are the settings behind the fields of a hardware model, by the words that their problems begin with. The
-// model's name is another setting when the one of its own is empty.
-func modelFields(name, setting string) map[string]string {
+// modelFields are the settings behind the fields of a hardware model, by the words that their problems begin with. name is
+// the value of setting, which says what runs there; when it is empty the model's name does, and when nobody gave one it
+// is the naming of hardware that asks for it.
+func modelFields(c *config.Config, name, setting, hardware string) map[string]string {
 	if name == "" {
-		setting = "model"
+		if setting = hardware + ": " + setting + " is empty"; c.Origin["model"] != "" {
+			setting = "model"
+		}
 	}
 	return map[string]string{
 		"gpu": "gpu", "model": setting, "quantization": setting, "text_config": setting, "hf_quant_config.json": setting,
@@ -65,7 +68,7 @@ func aicTiming(c *config.Config) (StepTiming, error) {
 		MoETP: c.AICMoETPSize, MoEEP: c.AICMoEEPSize, NextN: c.NumSpeculativeTokens,
 	})
 	if err != nil {
-		return StepTiming{}, renamed(err, "aic_system", modelFields(c.AICModel, "aic_model"))
+		return StepTiming{}, renamed(err, "aic_system", modelFields(c, c.AICModel, "aic_model", "aic_system"))
 	}
 	blocks := func(size int) (int, error) {
 		n, err := m.Capacity(aic.MemoryConfig{MaxTokens: c.MaxNumBatchedTokens, Fraction: fraction(c), BlockSize: size})

@@ -124,10 +124,11 @@ func read(c *config.Config) (parts, error) {
 	var err error
 	if p.timing, err = Timing(c); err != nil {
 		note(err)
+		_, err = Engine(c) // the pool is not sized, all else can be judged
 	} else {
 		p.engine, err = Worker(c, p.timing)
-		note(err)
 	}
+	note(err)
 	p.book, err = loadBook(c.Mappings)
 	note(err)
 	p.faults, err = loadFaults(c.Faults)

@@ -18,6 +18,7 @@ func TestSettingsNameTheirOrigin(t *testing.T) {
 	for _, row := range []struct{ why, setting, value, want string }{
 		{"a limit", "limit", `n=x/1`, `limit: "n=x/1": "x" is no whole number`},
 		{"an unknown GPU", "gpu", `h999`, `gpu "h999": known are`},
+		{"a GPU without a model", "gpu", `h100_sxm`, `gpu: gpu_model is empty: model "gpt-4o": neither`},
 		{"a model that no GPU is known for", "gpu_model", `gpt-9`, `gpu_model: model "gpt-9": neither`},
 		{"a degree that the model forbids", "tensor_parallel_size", `3`, `tensor_parallel_size: tp 3: does not divide`},
 		{"rates without drafts", "acceptance_rates", `0.5`, `acceptance_rates: set num_speculative_tokens`},
@@ -61,6 +62,18 @@ func TestSettingsNameTheirOrigin(t *testing.T) {
 					t.Errorf("%s, %s: exit %d, %q, want %q in it", row.why, cmd[0], code, stderr.String(), want)
 				}
 			}
+		}
+	}
+}
+
+// TestEverySettingProblem: a bad timing model hides no problem of the engine.
+func TestEverySettingProblem(t *testing.T) {
+	_, _, stderr := command("config", "check", "--gpu", "h999", "--model", "gpt-9", "--backend", "sglang", "--block-size", "3")
+	for _, want := range []string{
+		`flag --gpu: gpu "h999"`, `flag --model: model "gpt-9"`, `flag --block-size: chunked_prefill_size 8192`,
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("%s lacks %s", stderr, want)
 		}
 	}
 }
