@@ -56,7 +56,7 @@ func TestDrainWaitsForAnswersOnly(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		s.Drain(ctx)
-		if took := time.Since(start); took > 0 {
+		if took := time.Since(start); took > 10*time.Millisecond { // of the bubble's time: net/http looks every few ms
 			t.Errorf("draining took %s though no answer was under way", took)
 		}
 	})
