@@ -30,11 +30,12 @@ func rawShapes(t reflect.Type, member string) reflect.Type {
 			"messages": reflect.TypeFor[messageBody](), "tools": reflect.TypeFor[toolBody](),
 			"tool_choice": reflect.TypeFor[choiceBody](), "function_call": reflect.TypeFor[nameBody](),
 			"audio": reflect.TypeFor[audioBody](), simMember: reflect.TypeFor[simBody](),
+			"web_search_options": reflect.TypeFor[searchBody](),
 		}[member]
 	case reflect.TypeFor[completionBody]():
 		return map[string]reflect.Type{simMember: reflect.TypeFor[simBody]()}[member]
 	case reflect.TypeFor[messageBody]():
-		return map[string]reflect.Type{"content": reflect.TypeFor[partBody](), "audio": reflect.TypeFor[idBody]()}[member]
+		return map[string]reflect.Type{"content": reflect.TypeFor[partBody](), "audio": reflect.TypeFor[spokenBody]()}[member]
 	case reflect.TypeFor[prediction]():
 		return map[string]reflect.Type{"content": reflect.TypeFor[partBody]()}[member]
 	case reflect.TypeFor[audioBody]():
@@ -44,11 +45,17 @@ func rawShapes(t reflect.Type, member string) reflect.Type {
 }
 
 // accepted are members that have no effect and so stand in no struct (spec openai-endpoint R2, §3.5), and those that
-// clients send back as they got them in an answer.
+// clients send back as they got them in an answer, or as OpenAI's SDKs parsed it.
 func accepted(t reflect.Type) []string {
 	switch t {
 	case reflect.TypeFor[messageBody]():
-		return []string{"annotations"}
+		return []string{"annotations", "parsed"}
+	case reflect.TypeFor[callBody]():
+		return []string{"index"}
+	case reflect.TypeFor[functionBody]():
+		return []string{"parsed_arguments"}
+	case reflect.TypeFor[spokenBody]():
+		return []string{"data", "transcript", "expires_at"}
 	case reflect.TypeFor[partBody]():
 		return []string{"prompt_cache_breakpoint"}
 	case reflect.TypeFor[nvext]():

@@ -175,6 +175,23 @@ type messageBody struct {
 	Audio            json.RawMessage `json:"audio"`
 }
 
+// spokenBody is the member audio of an assistant message: what counts is the id of the answer that was spoken.
+type spokenBody struct{ idBody }
+
+// searchBody is web_search_options. It has no effect.
+type searchBody struct {
+	ContextSize  *string `json:"search_context_size"`
+	UserLocation *struct {
+		Type        *string `json:"type"`
+		Approximate *struct {
+			City     *string `json:"city"`
+			Country  *string `json:"country"`
+			Region   *string `json:"region"`
+			Timezone *string `json:"timezone"`
+		} `json:"approximate"`
+	} `json:"user_location"`
+}
+
 type functionBody struct {
 	Name      *string `json:"name"`
 	Arguments *string `json:"arguments"`
