@@ -187,13 +187,18 @@ func (s *Server) journalled(c *gin.Context) {
 	e.Update(func(r *journal.Record) { r.ID = id })
 	client := c.Request.Context()
 	c.Request = c.Request.WithContext(journal.With(client, e))
+	panicked := true
 	defer func() {
 		status := statusOf(c)
+		if _, known := c.Get(keyStatus); panicked && !known && !c.Writer.Written() {
+			status = http.StatusInternalServerError // a panic is on its way to be answered
+		}
 		gone := client.Err() != nil || status == statusGone // an injected fault ends the request's own context, not the client
 		e.Update(func(r *journal.Record) { r.Status, r.Disconnected = status, gone })
 		e.Finish(time.Now())
 	}()
 	c.Next()
+	panicked = false
 }
 
 // statusOf is the status that logs and metrics count.

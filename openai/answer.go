@@ -168,3 +168,12 @@ func (w *whole) wait(ctx context.Context) bool {
 		}
 	}
 }
+
+// crashed answers 500.
+func (w *whole) crashed(p any) {
+	tellPanic("a writer", p)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failed = internalError()
+	w.end()
+}

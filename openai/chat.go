@@ -151,10 +151,10 @@ func (s *Server) serveStream(c *gin.Context, st *stream, p *planned) {
 	case st.begun && !ok:
 		c.Set(keyCut, true)
 	case st.begun:
-	case !ok:
-		c.Set(keyStatus, statusGone)
-	default:
+	case st.failed != nil:
 		s.refuse(c, st.failed)
+	default:
+		c.Set(keyStatus, statusGone)
 	}
 }
 

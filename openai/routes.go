@@ -65,7 +65,7 @@ func (s *Server) around(c *gin.Context) {
 			s.recovered(c, p)
 		}
 		s.account(c, start, client)
-		if own && client.Err() != nil && unfinished(c) {
+		if own && (c.GetBool(keyCut) || client.Err() != nil && statusOf(c) == statusGone) {
 			panic(http.ErrAbortHandler) // net/http would end the answer as if it were whole, for a half-closed client to see
 		}
 	}()
@@ -94,9 +94,6 @@ const (
 	statusGone = 499
 )
 
-// unfinished says that the client of an answer left before its end.
-func unfinished(c *gin.Context) bool { return c.GetBool(keyCut) || statusOf(c) == statusGone }
-
 // account counts a finished request.
 func (s *Server) account(c *gin.Context, start time.Time, client context.Context) {
 	status := statusOf(c)
@@ -124,11 +121,22 @@ func (s *Server) recovered(c *gin.Context, p any) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
-	_, _ = fmt.Fprintf(gin.DefaultErrorWriter, "fakellm: panic in %s: %v\n%s", c.FullPath(), p, debug.Stack())
+	tellPanic(c.FullPath(), p)
 	c.Abort()
-	if !c.Writer.Written() {
-		s.refuse(c, &APIError{Status: http.StatusInternalServerError, Type: typeServer, Message: "internal error"})
+	if c.Writer.Written() {
+		c.Set(keyCut, true)
+		return
 	}
+	s.refuse(c, internalError())
+}
+
+// tellPanic writes what happened to the log, with the stack.
+func tellPanic(where string, p any) {
+	_, _ = fmt.Fprintf(gin.DefaultErrorWriter, "fakellm: panic in %s: %v\n%s", where, p, debug.Stack())
+}
+
+func internalError() *APIError {
+	return &APIError{Status: http.StatusInternalServerError, Type: typeServer, Message: "internal error"}
 }
 
 // requestID echoes a sane X-Request-Id or makes one.
@@ -183,7 +191,7 @@ func (s *Server) writeJSON(c *gin.Context, status int, body []byte) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Openai-Processing-Ms", strconv.FormatInt(time.Since(c.GetTime(keyStart)).Milliseconds(), 10))
 	c.Status(status)
-	_, _ = c.Writer.Write(body)
+	_, _ = s.patient(c).Write(body)
 }
 
 func (s *Server) unknownPath(c *gin.Context) {

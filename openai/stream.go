@@ -84,6 +84,20 @@ func (s *stream) handOver(rest []byte) {
 	s.pokeOwn()
 }
 
+// crashed answers 500 or, when the header has left, breaks off.
+func (s *stream) crashed(p any) {
+	tellPanic("a writer", p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = true
+	if !s.begun {
+		s.failed = internalError()
+	} else {
+		s.srv.counters.failed.Add(1)
+	}
+	s.end()
+}
+
 // framing is what net/http adds around one write, headers of the response not counted.
 const framing = 16
 

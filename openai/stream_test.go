@@ -350,3 +350,59 @@ func TestWriterNeverWaits(t *testing.T) {
 		}
 	})
 }
+
+// faultyProbs panics at a position.
+type faultyProbs struct{ at int }
+
+func (f faultyProbs) At(i, _ int) (TokenProb, []TokenProb, bool) {
+	if i == f.at {
+		panic("no such token")
+	}
+	return TokenProb{Token: "t", Logprob: -1}, nil, true
+}
+
+// TestPanicOfOneAnswer: what goes wrong in one answer ends that answer, wherever it is rendered, and no other.
+func TestPanicOfOneAnswer(t *testing.T) {
+	for _, row := range []struct {
+		why, more string
+		at        int
+		status    int
+		cut       bool
+		writer    bool
+	}{
+		{"a whole answer", "", 3, 500, false, false},
+		{"a stream before its header", `,"stream":true`, 0, 500, false, false},
+		{"a stream under way", `,"stream":true`, 3, 200, true, false},
+		{"a shared writer's stream before its header", `,"stream":true`, 0, 500, false, true},
+		{"a shared writer's stream under way", `,"stream":true`, 3, 200, true, true},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				healthy := true
+				r := newRig(t, Options{Writers: 1}, &pacer{gap: time.Millisecond}, words{choice: func(int, int) Choice {
+					c := wordChoice(5, "stop")
+					if !healthy {
+						c.Probs = faultyProbs{row.at}
+					}
+					return c
+				}})
+				if row.writer {
+					r.http.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+						return context.WithValue(ctx, connKey{}, &socket{raw: fullSocket{}})
+					}
+				}
+				healthy = false
+				resp := r.post(t, chatPath, withField(`"logprobs":true`+row.more))
+				b, err := io.ReadAll(resp.Body)
+				_ = resp.Body.Close()
+				if resp.StatusCode != row.status || (err != nil) != row.cut || strings.Contains(string(b), "[DONE]") {
+					t.Errorf("%d %v %s", resp.StatusCode, err, b)
+				}
+				healthy = true
+				if _, got := r.ask(t, chatPath, streaming(hello, "")); !strings.HasSuffix(got, "[DONE]\n\n") {
+					t.Errorf("the next answer: %s", got)
+				}
+			})
+		})
+	}
+}

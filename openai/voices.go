@@ -109,7 +109,7 @@ func (s *Server) writeSpoken(c *gin.Context, body []byte, sounds []*spoken) {
 	h.Set("Content-Length", strconv.Itoa(size))
 	h.Set("Openai-Processing-Ms", strconv.FormatInt(time.Since(c.GetTime(keyStart)).Milliseconds(), 10))
 	c.Status(http.StatusOK)
-	w := &patient{c: c, rc: http.NewResponseController(c.Writer), limit: s.opts.WriteTimeout}
+	w := s.patient(c)
 	for _, a := range sounds {
 		head := appendQuoted([]byte(`"audio":{"id":`), a.id)
 		head = append(head, `,"data":"`...)
@@ -137,10 +137,19 @@ type patient struct {
 	limit time.Duration
 }
 
-// Write renews the deadline. A connection that cannot keep deadlines simply has none.
+func (s *Server) patient(c *gin.Context) *patient {
+	return &patient{c: c, rc: http.NewResponseController(c.Writer), limit: s.opts.WriteTimeout}
+}
+
+// Write renews the deadline for every piece. A connection that cannot keep deadlines simply has none.
 func (p *patient) Write(b []byte) (int, error) {
-	_ = p.rc.SetWriteDeadline(time.Now().Add(p.limit))
-	return p.c.Writer.Write(b)
+	for done := 0; ; {
+		_ = p.rc.SetWriteDeadline(time.Now().Add(p.limit))
+		n, err := p.c.Writer.Write(b[done:min(len(b), done+ownBatch)])
+		if done += n; err != nil || done == len(b) {
+			return done, err
+		}
+	}
 }
 
 // sounds are those of a list of answers.

@@ -5,6 +5,8 @@ import "sync"
 // visitor is an answer that wants to be looked at. visit gets the writer's scratch buffer and returns it, grown or not.
 type visitor interface {
 	visit(scratch []byte) []byte
+	// crashed ends the answer after a panic of visit: one answer's trouble is not that of the others.
+	crashed(p any)
 }
 
 // writer is one goroutine that serves many answers in the order in which they were woken. Waking one goroutine per
@@ -73,8 +75,19 @@ func (w *writer) loop() {
 			continue
 		}
 		for _, v := range batch {
-			scratch = v.visit(scratch[:0])
+			scratch = visit(v, scratch[:0])
 		}
 		clear(batch)
 	}
+}
+
+// visit gives v its turn and survives it.
+func visit(v visitor, scratch []byte) (grown []byte) {
+	defer func() {
+		if p := recover(); p != nil {
+			grown = scratch
+			v.crashed(p)
+		}
+	}()
+	return v.visit(scratch)
 }

@@ -354,3 +354,22 @@ func TestProbs(t *testing.T) {
 		}
 	}
 }
+
+// TestLogprobsAreFinite: the likeliest token of about one position in 50,000 is so sure that what it leaves to the others
+// once rounded to nothing. JSON has no word for the logarithm of that.
+func TestLogprobsAreFinite(t *testing.T) {
+	for _, rest := range []float64{surest, 1e-6, 0.65} {
+		for n := range maxTop {
+			if l := logprob(rest, n); math.IsInf(l, 0) || l > 0 {
+				t.Errorf("rest %v, rank %d: %v", rest, n, l)
+			}
+		}
+	}
+	p := planner(t, tokenize.Names()[0], Config{})
+	q := p.Probs(&Request{}, make([]uint32, 300_000), false)
+	for i := range q.Len() {
+		if _, top := q.At(i, 2); math.IsInf(top[0].Logprob+top[1].Logprob, 0) {
+			t.Fatalf("position %d: %v", i, top)
+		}
+	}
+}

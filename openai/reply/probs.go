@@ -39,12 +39,12 @@ func (q *Probs) Len() int { return len(q.ids) }
 func (q *Probs) At(i, k int) (token TokenProb, top []TokenProb) {
 	s := rng.SplitMix(rng.Mix(q.seed + uint64(i)*0x9e3779b97f4a7c15))
 	u := float64(s.Next()>>11) / (1 << 53)
-	first := 1 - 0.65*u*u*u // the likeliest: mostly sure, at least 0.35
+	rest := max(0.65*u*u*u, surest) // what the likeliest leaves to the others: mostly little, at most 0.65
 	rank := 0
 	if !q.greedy && s.Next()%12 == 0 {
 		rank = 1
 	}
-	token = TokenProb{Token: string(q.p.enc.AppendToken(nil, q.ids[i])), Logprob: logprob(first, rank)}
+	token = TokenProb{Token: string(q.p.enc.AppendToken(nil, q.ids[i])), Logprob: logprob(rest, rank)}
 	k = min(k, maxTop)
 	if k <= 0 {
 		return token, nil
@@ -56,18 +56,22 @@ func (q *Probs) At(i, k int) (token TokenProb, top []TokenProb) {
 			top = append(top, token)
 			continue
 		}
-		top = append(top, TokenProb{Token: others(), Logprob: logprob(first, n)})
+		top = append(top, TokenProb{Token: others(), Logprob: logprob(rest, n)})
 	}
 	return token, top
 }
 
-// logprob is the logarithm of the probability of rank n: first for rank 0, then a share of the rest that is two fifths
-// of what is left at every rank, so that all ranks together stay below 1. Two fifths of at most 0.65 is below first.
-func logprob(first float64, n int) float64 {
+// surest is the least that is left to the others: next to nothing would round to nothing, which has no logarithm.
+const surest = 1e-9
+
+// logprob is the logarithm of the probability of rank n: all but the rest for rank 0, then a share of the rest that is
+// two fifths of what is left at every rank, so that all ranks together stay below 1. Two fifths of at most 0.65 is less
+// than what rank 0 has.
+func logprob(rest float64, n int) float64 {
 	if n == 0 {
-		return math.Log(first)
+		return math.Log1p(-rest)
 	}
-	return math.Log1p(-first) + math.Log(0.4) + float64(n-1)*math.Log(0.6)
+	return math.Log(rest) + math.Log(0.4) + float64(n-1)*math.Log(0.6)
 }
 
 // others returns a source of words that differ from each other and from id.
