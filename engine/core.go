@@ -1,5 +1,7 @@
 package engine
 
+import "fakellm/engine/kv"
+
 // core is one rank: a scheduler with its cache. The Engine holds the ranks, the barrier, the cadence of the group and
 // the clock; a core only ever hears "run one pass now".
 //
@@ -41,6 +43,9 @@ type core interface {
 	stuck() (Output, bool)
 	// resetPrefixCache forgets the blocks that nobody holds.
 	resetPrefixCache()
+	// changes takes the cache events of commands since the last pass. It is asked while no pass is in flight and no run is
+	// planned; the slice is reused by the next call of changes or pass.
+	changes() []kv.Event
 	// state describes the rank. It must be cheap, O(1).
 	state() RankState
 }

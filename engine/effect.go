@@ -28,6 +28,22 @@ type RunSink interface {
 	Ran(*Run)
 }
 
+// CacheSink is a Sink that also hears at once what cancellations and resets did to the cache of a rank between its passes;
+// to every other Sink the next pass of the rank tells it. Like the events of a pass it is told only when the config asks
+// for events.
+type CacheSink interface {
+	Sink
+	// Changed reports such changes. With a pass in flight they wait for its end, and follow it.
+	Changed(CacheChange)
+}
+
+// CacheChange is what happened to the cache of one rank between its passes.
+type CacheChange struct {
+	At           Time
+	Worker, Rank int
+	Events       []kv.Event
+}
+
 // Pass is one scheduler iteration of one rank. In Began the fields of the end are planned and Outputs is empty.
 type Pass struct {
 	// Worker and Rank say who ran it.

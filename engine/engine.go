@@ -18,8 +18,8 @@ type Engine struct {
 	held  map[RequestID]holding
 	// turnRank is the next choice of the round robin over ranks.
 	turnRank int
-	// due says that something changed since the last Drive.
-	due bool
+	// due says that something changed since the last Drive, stale that listeners to the cache may not know of it.
+	due, stale bool
 
 	group group
 	run   steady
@@ -190,12 +190,30 @@ func (e *Engine) ResetPrefixCache(at Time) error {
 	for _, c := range e.ranks {
 		c.resetPrefixCache()
 	}
-	e.due = true
+	e.due, e.stale = true, e.cfg.EmitKVEvents
 	return nil
+}
+
+// tellCache tells a CacheSink what happened to the caches between passes. O(ranks), and nothing when nothing happened.
+func (e *Engine) tellCache(at Time, sink Sink) {
+	if !e.stale || e.group.inFlight || e.run.planned {
+		return
+	}
+	e.stale = false
+	ears, ok := sink.(CacheSink)
+	if !ok {
+		return // the next pass tells it
+	}
+	for rank, c := range e.ranks {
+		if events := c.changes(); len(events) > 0 {
+			ears.Changed(CacheChange{At: at, Worker: e.cfg.WorkerID, Rank: rank, Events: events})
+		}
+	}
 }
 
 // leave tells the sink that a request ended outside a pass.
 func (e *Engine) leave(at Time, rank int, out Output, sink Sink) {
+	e.stale = e.cfg.EmitKVEvents
 	delete(e.held, out.Req.ID)
 	sink.Left(Departure{At: at, Worker: e.cfg.WorkerID, Rank: rank, Output: out})
 }

@@ -79,6 +79,7 @@ func (e *Engine) Drive(at Time, sink Sink) error {
 		return err
 	}
 	for retries := 0; ; {
+		e.tellCache(at, sink)
 		switch {
 		case e.group.inFlight:
 			e.due = false

@@ -194,6 +194,16 @@ func (c *sglangCore) ready() bool { return len(c.running) > 0 || c.waiting.len()
 // resetPrefixCache implements core.
 func (c *sglangCore) resetPrefixCache() { c.evict(c.tree.Evictable()) }
 
+// changes implements core.
+func (c *sglangCore) changes() []kv.Event {
+	if c.cache == nil {
+		return nil
+	}
+	c.cache.reuse()
+	c.cache.taken = len(c.cache.events)
+	return c.cache.events
+}
+
 // state implements core. Pages of the tree that nobody has locked count as inactive, although SGLang's own gauge calls
 // them used (spec engine-core §4.8).
 func (c *sglangCore) state() RankState {

@@ -8,40 +8,47 @@ import (
 
 // announcer turns what happens to pages into cache events (spec engine-core §5.4, SGLang). Pages are announced when a
 // prefill allocates them or when generated ones enter the tree; a page that is equal to a live one is only counted.
-// Events wait here until the end of the pass; those of commands between passes go with the next pass.
+// Events wait here until the end of the pass; those of commands go with the next pass unless they are asked for before.
 type announcer struct {
 	withTokens bool
 	// live counts the announced pages per identity.
 	live   map[kv.SequenceHash]int32
 	nextID uint64
 	events []kv.Event
-	// gone, blocks and tokens are scratch; events point into blocks and tokens until the next pass takes events.
+	// gone, blocks and tokens are scratch; events point into blocks and tokens. The first taken
+	// events belong to a pass, which may still be in flight.
 	gone   []kv.SequenceHash
 	blocks []kv.EventBlock
 	tokens []uint32
-	taken  bool
+	taken  int
 }
 
 func newAnnouncer(cfg Config) *announcer {
 	return &announcer{withTokens: cfg.EmitKVTokenIDs, live: map[kv.SequenceHash]int32{}}
 }
 
-// reuse frees the scratch once the events of the last pass have been heard.
+// reuse frees the scratch of the events that were taken, once they have been heard. Those of commands that came while
+// their pass was in flight stay, in the old scratch.
 func (a *announcer) reuse() {
-	if a.taken {
-		a.events, a.blocks, a.tokens, a.taken = a.events[:0], a.blocks[:0], a.tokens[:0], false
+	switch a.taken {
+	case 0:
+		return
+	case len(a.events):
+		a.events, a.blocks, a.tokens = a.events[:0], a.blocks[:0], a.tokens[:0]
+	default:
+		a.events, a.blocks, a.tokens = a.events[:copy(a.events, a.events[a.taken:])], nil, nil
 	}
+	a.taken = 0
 }
 
 // take moves the events so far to a pass.
 func (a *announcer) take(to []kv.Event) []kv.Event {
-	a.taken = true
+	a.taken = len(a.events)
 	return append(to, a.events...)
 }
 
 // forget counts pages out; identities without a live page are reported as removed, in one event.
 func (a *announcer) forget(pages []kv.SequenceHash) {
-	a.reuse()
 	from := len(a.blocks)
 	for _, h := range pages {
 		if a.live[h]--; a.live[h] == 0 {
@@ -86,7 +93,6 @@ func (c *sglangCore) announce(s *sglSeq, pages int) {
 	if c.cache == nil || s.announced >= pages {
 		return
 	}
-	c.cache.reuse()
 	c.chain(s, pages)
 	at := s.announced
 	for ; at < pages && c.cache.live[s.seqs[at]] > 0; at++ {

@@ -103,6 +103,7 @@ func (c *twinCore) cancel(id RequestID) bool {
 }
 
 func (c *twinCore) ready() bool                                    { return len(c.waiting)+len(c.running) > 0 }
+func (c *twinCore) changes() []kv.Event                            { return nil }
 func (c *twinCore) resetPrefixCache()                              { c.evict(c.tree.evictable()) }
 func (c *twinCore) run(_ Time, ends []Time, _ int) ([]Time, error) { return ends, nil }
 func (c *twinCore) holds(*Request) bool                            { return false }

@@ -153,7 +153,14 @@ func (c *vllm) ready() bool { return len(c.running) > 0 || c.waiting.n > 0 }
 // settle implements core; nothing of vLLM happens between passes.
 func (c *vllm) settle(bool, bool) {}
 
-// resetPrefixCache implements core. The removals are reported with the next pass.
+// changes implements core.
+func (c *vllm) changes() []kv.Event {
+	c.events.reset(c.events.list)
+	c.noteRemoved()
+	return c.events.list
+}
+
+// resetPrefixCache implements core. The removals are told by changes, or else by the next pass.
 func (c *vllm) resetPrefixCache() { c.pool.Clear() }
 
 // state implements core.

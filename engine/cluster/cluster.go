@@ -45,6 +45,8 @@ type Cluster struct {
 	ears    ears
 	runEars runEars
 	err     error
+
+	cacheEars cacheEars
 }
 
 // queued marks a request that waits among the inputs.
@@ -80,7 +82,7 @@ func assemble(workers []worker, ranks int, router Router) *Cluster {
 		c.active = append(c.active, i)
 	}
 	c.ears.cluster = c
-	c.runEars.ears = &c.ears
+	c.runEars.ears, c.cacheEars.ears = &c.ears, &c.ears
 	return c
 }
 

@@ -15,17 +15,29 @@ type runEars struct {
 	sink engine.RunSink
 }
 
+// cacheEars are ears for a sink that hears of changes between passes.
+type cacheEars struct {
+	*ears
+	sink engine.CacheSink
+}
+
 var (
-	_ engine.Sink    = (*ears)(nil)
-	_ engine.RunSink = (*runEars)(nil)
+	_ engine.Sink      = (*ears)(nil)
+	_ engine.RunSink   = (*runEars)(nil)
+	_ engine.CacheSink = (*cacheEars)(nil)
 )
 
-// listen returns what the workers are to tell in place of sink.
+// listen returns what the workers are to tell in place of sink. Workers plan no runs while cache events are asked for, so
+// nobody needs both kinds of ears.
 func (c *Cluster) listen(sink engine.Sink) engine.Sink {
 	c.ears.sink = sink
 	if runs, ok := sink.(engine.RunSink); ok {
 		c.runEars.sink = runs
 		return &c.runEars
+	}
+	if cache, ok := sink.(engine.CacheSink); ok {
+		c.cacheEars.sink = cache
+		return &c.cacheEars
 	}
 	return &c.ears
 }
@@ -58,3 +70,6 @@ func (e *runEars) Ran(r *engine.Run) {
 	e.forget(r.Outputs)
 	e.sink.Ran(r)
 }
+
+// Changed implements engine.CacheSink.
+func (e *cacheEars) Changed(c engine.CacheChange) { e.sink.Changed(c) }

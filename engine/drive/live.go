@@ -23,7 +23,7 @@ type Config struct {
 	// per request.
 	Inbox int
 	// Sinks hear everything that happens, from inside the loop and before the clients wake. They must be quick and never
-	// block.
+	// block. Changes of the cache between passes are told only to those that are an [engine.CacheSink].
 	Sinks []engine.Sink
 	// Sleeper makes the loop wait; nil for the most precise one of the system. Under testing/synctest use
 	// [NewTimerSleeper].

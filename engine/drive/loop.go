@@ -132,7 +132,7 @@ func (l *Live) closed(box *Mailbox) {
 // ears is a Live as the sink of its machine.
 type ears Live
 
-var _ engine.Sink = (*ears)(nil)
+var _ engine.CacheSink = (*ears)(nil)
 
 // Began implements engine.Sink.
 func (e *ears) Began(p *engine.Pass) {
@@ -162,6 +162,15 @@ func (e *ears) Left(d engine.Departure) {
 		s.Left(d)
 	}
 	e.deliver(d.At, &d.Output)
+}
+
+// Changed implements engine.CacheSink.
+func (e *ears) Changed(c engine.CacheChange) {
+	for _, s := range e.cfg.Sinks {
+		if s, ok := s.(engine.CacheSink); ok {
+			s.Changed(c)
+		}
+	}
 }
 
 func (e *ears) deliver(at engine.Time, out *engine.Output) {

@@ -12,6 +12,7 @@ import (
 	"github.com/go-zeromq/zmq4"
 
 	"fakellm/engine"
+	"fakellm/engine/kv"
 )
 
 // Config says where to publish.
@@ -112,17 +113,24 @@ func bind(s zmq4.Socket, host string, port int) (zmq4.Socket, error) {
 // Began does nothing: events are visible at the end of a pass.
 func (e *Events) Began(*engine.Pass) {}
 
-// Left does nothing: the events of a cancellation come with a pass.
+// Left does nothing: Changed tells what a cancellation did to the cache.
 func (e *Events) Left(engine.Departure) {}
 
+var _ engine.CacheSink = (*Events)(nil)
+
 // Ended publishes the events of a pass as one batch; a pass without events sends nothing and takes no number.
-func (e *Events) Ended(p *engine.Pass) {
-	if len(p.Events) == 0 {
+func (e *Events) Ended(p *engine.Pass) { e.publish(p.Worker, p.Rank, p.End, p.Events) }
+
+// Changed publishes what commands did to the cache between passes, as one batch of its own.
+func (e *Events) Changed(c engine.CacheChange) { e.publish(c.Worker, c.Rank, c.At, c.Events) }
+
+func (e *Events) publish(worker, rank int, at engine.Time, events []kv.Event) {
+	if len(events) == 0 {
 		return
 	}
-	r := e.ranks[p.Worker*e.c.Ranks+p.Rank]
-	wall := e.c.Origin.Add(time.Duration(p.End))
-	payload := appendBatch(nil, float64(wall.UnixNano())/1e9, p.Events, p.Rank, e.c.BlockSize)
+	r := e.ranks[worker*e.c.Ranks+rank]
+	wall := e.c.Origin.Add(time.Duration(at))
+	payload := appendBatch(nil, float64(wall.UnixNano())/1e9, events, rank, e.c.BlockSize)
 	b := batch{seq: r.seq, payload: payload}
 	r.seq++
 	r.ring.add(b)
