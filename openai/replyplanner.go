@@ -103,7 +103,7 @@ func (p *ReplyPlanner) ChatChoice(r *ChatRequest, prompt Prompt, sample, room in
 	req := request(&r.Sampling, prompt, sample, room)
 	p.extend(&req, r)
 	if r.scripted != nil {
-		return p.scripted(v, &req, &r.Sampling, r.scripted)
+		return p.scripted(v, &req, &r.Sampling, r.scripted, sample)
 	}
 	plan, err := v.Answer(&req)
 	if err != nil {
@@ -178,7 +178,8 @@ func (p *ReplyPlanner) CompletionChoice(r *CompletionRequest, prompt Prompt, ind
 	}
 	req := request(&r.Sampling, prompt, sample, room)
 	if r.scripted != nil {
-		return p.scripted(v, &req, &r.Sampling, r.scripted)
+		said, number := r.ofPrompt(index, sample)
+		return p.scripted(v, &req, &r.Sampling, said, number)
 	}
 	req.User = r.Prompts[index].Text
 	plan := v.Plan(&req)

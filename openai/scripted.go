@@ -19,11 +19,27 @@ type given interface {
 	Mapping() string
 }
 
-// taped is an answer of a tape.
-type taped struct{ script.Played }
+// taped is an answer of a tape; first is the number on it of the first choice of a prompt.
+type taped struct {
+	script.Played
+	first int
+}
 
 // Outcome cannot fail.
-func (t taped) Outcome(sample int) (script.Outcome, error) { return t.Played.Outcome(sample), nil }
+func (t taped) Outcome(sample int) (script.Outcome, error) {
+	return t.Played.Outcome(t.first + sample), nil
+}
+
+// ofPrompt is what is said to prompt number index of a legacy request. A tape has all choices in one row (spec
+// openai-endpoint L4) and none of those that best_of kept back; other answers know no prompts.
+func (r *CompletionRequest) ofPrompt(index, sample int) (said given, number int) {
+	t, ok := r.scripted.(taped)
+	if !ok {
+		return r.scripted, sample
+	}
+	t.first = index * r.N
+	return t, sample % r.N
+}
 
 // Mapping is "tape:" and the key of the request.
 func (t taped) Mapping() string { return "tape:" + t.Recording().Key }
@@ -100,7 +116,7 @@ func (s *Script) match(q *script.Request) (said given, near []string) {
 	}
 	if tape != nil {
 		if played, ok := tape.Play(s.state, q); ok {
-			return taped{played}, nil
+			return taped{Played: played}, nil
 		}
 	}
 	for _, m := range book.NearMisses(s.state, q, mostNear) {
@@ -157,13 +173,16 @@ func outcome(said given, sample int) (script.Outcome, error) {
 	return o, nil
 }
 
-// scripted plans an answer whose words are given.
-func (p *ReplyPlanner) scripted(v *reply.Planner, req *reply.Request, s *Sampling, said given) (Choice, error) {
-	o, err := outcome(said, req.Sample)
+// scripted plans an answer whose words are given: number sample of what is said.
+func (p *ReplyPlanner) scripted(v *reply.Planner, req *reply.Request, s *Sampling, said given, sample int) (Choice, error) {
+	o, err := outcome(said, sample)
 	if err != nil {
 		return Choice{}, err
 	}
 	var parts []reply.Part
+	if o.Hidden > 0 {
+		parts = append(parts, reply.Part{Kind: reply.Reasoning, Unknown: o.Hidden})
+	}
 	if o.Reasoning != "" {
 		parts = append(parts, reply.Part{Kind: reply.Reasoning, Text: o.Reasoning})
 	}
@@ -178,6 +197,9 @@ func (p *ReplyPlanner) scripted(v *reply.Planner, req *reply.Request, s *Samplin
 	}
 	c := choiceOf(v.Say(req, parts...))
 	c.fault, c.timing = o.Fault, o.Timing
+	if o.Hidden > 0 && len(c.Segments) > 0 {
+		c.Segments[0].Kind = Silent
+	}
 	if o.Refusal != "" {
 		for i := range c.Segments {
 			if c.Segments[i].Kind == Content {

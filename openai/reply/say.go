@@ -7,6 +7,8 @@ type Part struct {
 	Text string
 	// ID and Name belong to a tool call. An empty ID gets a seeded one.
 	ID, Name string
+	// Unknown is how many tokens to say, of filler, where only the length of what was said is known; Text is empty then.
+	Unknown int
 }
 
 // Say plans an answer whose words are given, part after part, under the limits and stop strings of r. It ends with
@@ -17,6 +19,10 @@ func (p *Planner) Say(r *Request, parts ...Part) *Plan {
 	for i, part := range parts {
 		if part.Kind == ToolCall && part.ID == "" {
 			part.ID = callID(b.seed + uint64(i))
+		}
+		if part.Unknown > 0 {
+			b.filler(part.Kind, uint64(i)+1, part.Unknown, min(part.Unknown, r.Limits.limit()))
+			continue
 		}
 		b.add(part)
 	}

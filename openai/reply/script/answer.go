@@ -15,13 +15,23 @@ const (
 // wireAnswer is a response or a chunk of chat or text completion, as far as a tape needs it. Unknown members are
 // ignored: they belong to a real service.
 type wireAnswer struct {
-	Model   string       `json:"model"`
-	Choices []wireChoice `json:"choices"`
-	Usage   *struct {
-		Prompt     int `json:"prompt_tokens"`
-		Completion int `json:"completion_tokens"`
-	} `json:"usage"`
-	Error json.RawMessage `json:"error"`
+	Model   string          `json:"model"`
+	Choices []wireChoice    `json:"choices"`
+	Usage   *wireUsage      `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type wireUsage struct {
+	Prompt        int `json:"prompt_tokens"`
+	Completion    int `json:"completion_tokens"`
+	PromptDetails struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	// Reasoning is where SGLang says it.
+	Reasoning int `json:"reasoning_tokens"`
 }
 
 type wireChoice struct {
@@ -98,8 +108,9 @@ func (r *Recording) hear(w *wireAnswer) error {
 	if r.Model == "" {
 		r.Model = w.Model
 	}
-	if w.Usage != nil {
-		r.PromptTokens, r.CompletionTokens = w.Usage.Prompt, w.Usage.Completion
+	if u := w.Usage; u != nil {
+		r.PromptTokens, r.CachedTokens = u.Prompt, u.PromptDetails.Cached
+		r.CompletionTokens, r.ReasoningTokens = u.Completion, max(u.CompletionDetails.Reasoning, u.Reasoning)
 	}
 	for i := range w.Choices {
 		c := &w.Choices[i]

@@ -19,6 +19,8 @@ type Outcome struct {
 	// Calls have valid JSON objects as arguments; ids may be empty.
 	Calls              []Call
 	Reasoning, Refusal string
+	// Hidden tokens of thinking come first, which take their time and are never shown: a tape knows their number only.
+	Hidden int
 	// FinishReason is empty when the natural one applies.
 	FinishReason string
 	Timing       *Timing

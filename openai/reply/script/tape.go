@@ -26,10 +26,12 @@ type Recording struct {
 	Status  int              `json:"status,omitempty"`
 	Answers []RecordedAnswer `json:"answers,omitempty"`
 	Error   *Failure         `json:"error,omitempty"`
-	// PromptTokens and CompletionTokens as the endpoint counted them; TTFTMs and TotalMs as the recorder saw them, in
-	// milliseconds; 0 for unknown.
+	// PromptTokens, CompletionTokens and, among them, CachedTokens and ReasoningTokens as the endpoint counted them;
+	// TTFTMs and TotalMs as the recorder saw them, in milliseconds; 0 for unknown.
 	PromptTokens     int     `json:"prompt_tokens,omitempty"`
+	CachedTokens     int     `json:"cached_tokens,omitempty"`
 	CompletionTokens int     `json:"completion_tokens,omitempty"`
+	ReasoningTokens  int     `json:"reasoning_tokens,omitempty"`
 	TTFTMs           float64 `json:"ttft_ms,omitempty"`
 	TotalMs          float64 `json:"total_ms,omitempty"`
 }
@@ -50,6 +52,7 @@ const TapeVersion = 1
 const (
 	MaxTapeLine  = 16 << 20
 	MaxTapeLines = 1_000_000
+	maxReasoning = 1 << 30 // tokens, far beyond every limit
 )
 
 // volatile members do not change what is said, so they are no part of a key.
@@ -188,7 +191,21 @@ func (p Played) Outcome(sample int) Outcome {
 		o.Error = &e
 		return o
 	}
-	a := p.rec.Answers[sample%len(p.rec.Answers)]
+	at := sample % len(p.rec.Answers)
+	a := p.rec.Answers[at]
 	o.Text, o.Reasoning, o.Refusal, o.Calls, o.FinishReason = a.Text, a.Reasoning, a.Refusal, a.Calls, a.FinishReason
+	o.Hidden = p.rec.hidden(at)
 	return o
+}
+
+// hidden is how many tokens choice number at thought unseen: usage counts them for all choices together, so each has
+// the same share. Thinking that is shown is counted by its words.
+func (r *Recording) hidden(at int) int {
+	for i := range r.Answers {
+		if r.Answers[i].Reasoning != "" {
+			return 0
+		}
+	}
+	n, all := len(r.Answers), min(max(r.ReasoningTokens, 0), maxReasoning)
+	return all*(at+1)/n - all*at/n
 }
