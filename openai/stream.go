@@ -2,9 +2,7 @@ package openai
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"os"
 	"strconv"
 	"time"
 
@@ -251,9 +249,7 @@ func (s *stream) wrote(n int, due time.Time, err error) {
 	if err != nil {
 		s.broken = true
 		s.srv.counters.aborted.Add(1)
-		if o, ok := s.srv.opts.Observer.(Staller); ok && errors.Is(err, os.ErrDeadlineExceeded) {
-			o.Stalled(s.head.Header().Get("X-Request-Id"), s.srv.opts.WriteTimeout)
-		}
+		s.srv.stalled(s.head, err)
 		s.end()
 		return
 	}

@@ -2,8 +2,10 @@ package openai
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -132,21 +134,22 @@ func (s *Server) writeSpoken(c *gin.Context, body []byte, sounds []*spoken) {
 // patient writes to a client that may refuse to read for a while, but not for ever. net/http lifts the deadline when
 // the answer has ended.
 type patient struct {
-	c     *gin.Context
-	rc    *http.ResponseController
-	limit time.Duration
+	srv *Server
+	c   *gin.Context
+	rc  *http.ResponseController
 }
 
 func (s *Server) patient(c *gin.Context) *patient {
-	return &patient{c: c, rc: http.NewResponseController(c.Writer), limit: s.opts.WriteTimeout}
+	return &patient{srv: s, c: c, rc: http.NewResponseController(c.Writer)}
 }
 
 // Write renews the deadline for every piece. A connection that cannot keep deadlines simply has none.
 func (p *patient) Write(b []byte) (int, error) {
 	for done := 0; ; {
-		_ = p.rc.SetWriteDeadline(time.Now().Add(p.limit))
+		_ = p.rc.SetWriteDeadline(time.Now().Add(p.srv.opts.WriteTimeout))
 		n, err := p.c.Writer.Write(b[done:min(len(b), done+ownBatch)])
 		if done += n; err != nil || done == len(b) {
+			p.srv.stalled(p.c.Writer, err)
 			return done, err
 		}
 	}
@@ -159,4 +162,11 @@ func sounds(list []chatResponse) []*spoken {
 		out = append(out, list[i].sounds...)
 	}
 	return out
+}
+
+// stalled tells the observer if err, from writing an answer, says that its client did not read for too long.
+func (s *Server) stalled(w http.ResponseWriter, err error) {
+	if o, ok := s.opts.Observer.(Staller); ok && errors.Is(err, os.ErrDeadlineExceeded) {
+		o.Stalled(w.Header().Get("X-Request-Id"), s.opts.WriteTimeout)
+	}
 }

@@ -2,19 +2,22 @@ package assembly
 
 import (
 	"context"
+	"errors"
+	"io"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
 )
 
-// answers knows the connections on which an answer is under way: from the start of its handler until net/http has sent
-// its last byte. [http.Server.Shutdown] alone would also wait for connections on which nothing, or half a request, has
-// come. The zero value knows none.
+// answers knows the connections on which an answer is under way: from the end of the request's body until net/http has
+// sent the last byte. [http.Server.Shutdown] alone would also wait for connections on which nothing, or half a request,
+// has come. The zero value knows none.
 type answers struct {
-	mu   sync.Mutex
-	open map[net.Conn]struct{}
-	// none is closed when the last answer ends; it is nil when nobody waits.
-	none chan struct{}
+	mu sync.Mutex
+	// open are all of them, awaited those that wait waits for; none is closed when the last of these ends.
+	open, awaited map[net.Conn]struct{}
+	none          chan struct{}
 }
 
 type answersKey struct{}
@@ -36,11 +39,30 @@ func (a *answers) watch(s *http.Server, next http.Handler) http.Handler {
 		}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(answersKey{}).(net.Conn); ok {
+		c, ok := r.Context().Value(answersKey{}).(net.Conn)
+		switch {
+		case !ok:
+		case r.ContentLength == 0:
 			a.begin(c)
+		default:
+			r.Body = &body{r.Body, func() { a.begin(c) }}
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// body tells when it has come to its end.
+type body struct {
+	io.ReadCloser
+	ended func()
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.ended()
+	}
+	return n, err
 }
 
 func (a *answers) begin(c net.Conn) {
@@ -56,13 +78,15 @@ func (a *answers) end(c net.Conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.open, c)
-	if len(a.open) == 0 && a.none != nil {
+	delete(a.awaited, c)
+	if len(a.awaited) == 0 && a.none != nil {
 		close(a.none)
 		a.none = nil
 	}
 }
 
-// wait returns when no answer is under way, or how many are when ctx ends. One goroutine waits at a time.
+// wait returns when all answers that are under way have ended, or how many have not when ctx ends. Later ones are not
+// waited for. One goroutine waits at a time.
 func (a *answers) wait(ctx context.Context) int {
 	a.mu.Lock()
 	if len(a.open) == 0 {
@@ -70,7 +94,7 @@ func (a *answers) wait(ctx context.Context) int {
 		return 0
 	}
 	none := make(chan struct{})
-	a.none = none
+	a.none, a.awaited = none, maps.Clone(a.open)
 	a.mu.Unlock()
 	select {
 	case <-none:
@@ -78,6 +102,7 @@ func (a *answers) wait(ctx context.Context) int {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.none = nil
-	return len(a.open)
+	left := len(a.awaited)
+	a.none, a.awaited = nil, nil
+	return left
 }

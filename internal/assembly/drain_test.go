@@ -37,11 +37,12 @@ func startMemory(t *testing.T, set ...string) (*assembly.Server, *memnet.Listene
 	return s, l
 }
 
-// TestDrainWaitsForAnswersOnly: connections on which nothing, or half a request, has come hold nothing up.
+// TestDrainWaitsForAnswersOnly: connections on which nothing, half a header or half a body has come hold nothing up.
 func TestDrainWaitsForAnswersOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, l := startMemory(t)
-		for _, sent := range []string{"", "POST /v1/chat"} {
+		const head = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
+		for _, sent := range []string{"", "POST /v1/chat", head} {
 			c, err := l.Dial(t.Context(), "", "")
 			if err != nil {
 				t.Fatal(err)
@@ -105,4 +106,61 @@ func TestDrainTellsWhatItCuts(t *testing.T) {
 			t.Errorf("the stream: …%s", stream[max(0, len(stream)-300):])
 		}
 	})
+}
+
+// TestDrainWaitsForTheWire: an answer may be on its way longer than the engine works on it. Meanwhile /ready says no, and
+// what does not get through in time is counted.
+func TestDrainWaitsForTheWire(t *testing.T) {
+	for _, row := range []struct {
+		why  string
+		time time.Duration
+		cut  int
+	}{
+		{"enough time for the fault", 5 * time.Second, 0},
+		{"too little", time.Second, 1},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, l := startMemory(t, "timing=fixed", "prefill_ms=10", "decode_ms=10")
+				client := &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
+				defer client.CloseIdleConnections()
+				var got string
+				go func() {
+					body := `{"model":"m","max_tokens":5,"ignore_eos":true,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`
+					r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://fakellm.test/v1/chat/completions", strings.NewReader(body))
+					r.Header.Set("Content-Type", "application/json")
+					r.Header.Set("X-Sim-Fault", "stall=3s;at=2")
+					resp, err := client.Do(r)
+					if err != nil {
+						got = err.Error()
+						return
+					}
+					b, _ := io.ReadAll(resp.Body)
+					_ = resp.Body.Close()
+					got = string(b)
+				}()
+				time.Sleep(200 * time.Millisecond) // the engine has done its part
+				ctx, cancel := context.WithTimeout(t.Context(), row.time)
+				defer cancel()
+				counts := make(chan assembly.Counts, 1)
+				go func() { counts <- s.Drain(ctx) }()
+				synctest.Wait()
+				resp, err := client.Get("http://fakellm.test/ready")
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+				if resp.StatusCode != http.StatusServiceUnavailable {
+					t.Errorf("/ready says %s while draining", resp.Status)
+				}
+				if c := <-counts; c.Cut != row.cut {
+					t.Errorf("%d cut, want %d", c.Cut, row.cut)
+				}
+				synctest.Wait()
+				if whole := strings.Contains(got, "[DONE]"); whole != (row.cut == 0) {
+					t.Errorf("the answer: %s", got)
+				}
+			})
+		})
+	}
 }

@@ -234,22 +234,26 @@ const lastWords = time.Second
 // is still open then ends with an error. Connections without an answer under way are not waited for.
 func (s *Server) Drain(ctx context.Context) Counts {
 	s.face.SetReady(false)
-	cut := s.live.Drain(ctx) != nil
-	counts := s.tally.counts()
-	if cut {
-		counts.Cut = s.live.Open()
-		s.live.Close()
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
-		defer cancel()
-		ctx = last
+	inTime := s.live.Drain(ctx) == nil
+	cut := s.live.Open()
+	if inTime {
+		cut = s.answers.wait(ctx) // a fault or a slow client may keep an answer longer than the engine does
 	}
+	counts := s.tally.counts()
+	counts.Cut += cut
+	if cut > 0 {
+		s.log.Warn("answers were cut", "answers", cut)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
 	shut := make(chan struct{})
 	go func() {
-		_ = s.http.Shutdown(ctx) // it takes no more connections; idle ones are closed
+		_ = s.http.Shutdown(last) // it takes no more connections; idle ones are closed
 		close(shut)
 	}()
-	if left := s.answers.wait(ctx); left > 0 {
-		s.log.Warn("answers were cut", "connections", left)
+	if !inTime {
+		s.live.Close()
+		s.answers.wait(last)
 	}
 	_ = s.http.Close()
 	<-shut

@@ -18,13 +18,13 @@ type Counts struct {
 	Refused      int64 `json:"refused"`
 	Tokens       int64 `json:"tokens"`
 	Disconnected int64 `json:"disconnected"`
-	// Cut requests were still open when the drain timed out.
+	// Cut answers ended too early and not by their client's doing: it did not read, or the drain timed out.
 	Cut int `json:"cut"`
 }
 
 // tally counts ends and tokens. It implements engine.Sink; counts may be read concurrently.
 type tally struct {
-	completed, cancelled, refused, tokens, disconnected atomic.Int64
+	completed, cancelled, refused, tokens, disconnected, cut atomic.Int64
 }
 
 // Began does nothing.
@@ -56,7 +56,7 @@ func (t *tally) output(o *engine.Output) {
 func (t *tally) counts() Counts {
 	c := Counts{
 		Completed: t.completed.Load(), Cancelled: t.cancelled.Load(), Refused: t.refused.Load(), Tokens: t.tokens.Load(),
-		Disconnected: t.disconnected.Load(),
+		Disconnected: t.disconnected.Load(), Cut: int(t.cut.Load()),
 	}
 	c.Requests = c.Completed + c.Cancelled + c.Refused
 	return c
@@ -71,6 +71,7 @@ type watcher struct {
 
 // Stalled notes a client whose answer was cut because it did not read.
 func (w *watcher) Stalled(id string, after time.Duration) {
+	w.tally.cut.Add(1)
 	w.log.Warn("an answer was cut: its client did not read", "request", id, "write_timeout", after)
 }
 
