@@ -28,7 +28,7 @@ type rooms struct {
 }
 
 // newRooms builds what the settings ask for. Errors name the setting and the file.
-func newRooms(c *config.Config, p *parts, own *metrics.Own) (*rooms, error) {
+func newRooms(c *config.Config, p *parts, own *metrics.Own, to *files) (*rooms, error) {
 	r := &rooms{script: openai.NewScript(p.book, c.Seed), breaker: openai.NewBreaker(c.Seed, own.Fault)}
 	r.script.Play(p.tape)
 	if err := r.breaker.Use(p.faults); err != nil {
@@ -40,10 +40,10 @@ func newRooms(c *config.Config, p *parts, own *metrics.Own) (*rooms, error) {
 			return nil, err
 		}
 	}
-	if err := r.record(c); err != nil {
+	if err := r.record(c, to); err != nil {
 		return r, err
 	}
-	return r, r.keep(c)
+	return r, r.keep(c, to)
 }
 
 // limits are what API keys may use, by key and by model. The error joins every problem.
@@ -91,13 +91,13 @@ func recordProblem(c *config.Config) error {
 }
 
 // record opens the tape that is recorded, if one is.
-func (r *rooms) record(c *config.Config) error {
+func (r *rooms) record(c *config.Config, to *files) error {
 	if c.RecordTo == "" {
 		return nil
 	}
-	f, err := os.OpenFile(c.RecordTo, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := to.create("record_to", c.RecordTo, os.O_APPEND, 0o600, true)
 	if err != nil {
-		return fmt.Errorf("record_to: %w", err)
+		return err
 	}
 	r.close = append(r.close, f.Close)
 	if r.recorder, err = openai.NewRecorder(c.RecordFrom, f); err != nil {
@@ -108,15 +108,15 @@ func (r *rooms) record(c *config.Config) error {
 }
 
 // keep starts the journal. A file alone keeps one record in memory.
-func (r *rooms) keep(c *config.Config) error {
+func (r *rooms) keep(c *config.Config, to *files) error {
 	if c.JournalRecords == 0 && c.JournalFile == "" {
 		return nil
 	}
 	cfg := journal.Config{Records: max(1, c.JournalRecords)}
 	if c.JournalFile != "" {
-		f, err := os.OpenFile(c.JournalFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		f, err := to.create("journal_jsonl", c.JournalFile, os.O_APPEND, 0o600, false)
 		if err != nil {
-			return fmt.Errorf("journal_jsonl: %w", err)
+			return err
 		}
 		cfg.Sink = journal.NewSink(f, 0)
 		r.close = append(r.close, cfg.Sink.Close, f.Close)

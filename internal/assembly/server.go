@@ -47,6 +47,7 @@ type Server struct {
 	log     *slog.Logger
 	version string
 	rooms   *rooms
+	files   files
 	stop    chan struct{} // closed by Close: ends what watches files
 	once    sync.Once
 	watched sync.WaitGroup
@@ -73,6 +74,7 @@ func NewServer(c *config.Config, o Options) (*Server, error) {
 		return nil, errors.Join(c.Locate(err), warm())
 	}
 	s := &Server{cfg: *c, engine: e, machine: machine, tally: &tally{}, log: o.Log, version: o.Version, stop: make(chan struct{})}
+	s.files.log = o.Log
 	err = s.wire(c, &p, o)
 	if err = errors.Join(c.Locate(err), warm()); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -92,7 +94,7 @@ func (s *Server) wire(c *config.Config, p *parts, o Options) error {
 		return err
 	}
 	s.live = drive.NewLive(s.machine, drive.Config{Sinks: append(sinks, more...), Sleeper: o.Sleeper, Late: own.TimerLate})
-	if s.rooms, err = newRooms(c, p, own); s.rooms != nil {
+	if s.rooms, err = newRooms(c, p, own, &s.files); s.rooms != nil {
 		s.closers = append(s.closers, s.rooms.close...)
 	}
 	if err != nil {
@@ -190,11 +192,11 @@ func (s *Server) publishers(c *config.Config, origin time.Time) ([]engine.Sink, 
 	if !s.engine.EmitLoad {
 		return out, nil
 	}
-	var file *os.File
+	var file *output
 	if c.FPMFile != "" {
 		var err error
-		if file, err = os.Create(c.FPMFile); err != nil {
-			return nil, fmt.Errorf("fpm_jsonl: %w", err)
+		if file, err = s.files.create("fpm_jsonl", c.FPMFile, os.O_TRUNC, 0o666, false); err != nil {
+			return nil, err
 		}
 	}
 	k.Port = c.FPMPort
@@ -209,7 +211,7 @@ func (s *Server) publishers(c *config.Config, origin time.Time) ([]engine.Sink, 
 	return append(out, p), nil
 }
 
-func newPasses(k kvevents.Config, file *os.File) (*kvevents.Passes, error) {
+func newPasses(k kvevents.Config, file *output) (*kvevents.Passes, error) {
 	if file == nil {
 		return kvevents.NewPasses(k, nil)
 	}

@@ -94,8 +94,14 @@ func drain(env Env, c *config.Config, s *assembly.Server, signals <-chan os.Sign
 		}
 	}()
 	n := s.Drain(ctx)
+	_ = s.Close() // what it could not write is among Lost
 	_, err := fmt.Fprintf(env.Stdout, "fakellm: served %d requests: %d completed, %d cancelled, %d refused, %d cut off; %d tokens\n",
 		n.Requests, n.Completed, n.Cancelled, n.Refused, n.Cut, n.Tokens)
+	for _, text := range s.Lost() {
+		if err == nil {
+			_, err = fmt.Fprintf(env.Stdout, "fakellm: %s\n", text)
+		}
+	}
 	return err
 }
 
