@@ -18,26 +18,28 @@ import (
 const passTopic = "forward-pass-metrics"
 
 // Passes publishes forward-pass metrics, over ZMQ when Config.Port is set and as JSON lines when a writer is given. It
-// implements engine.Sink; its methods belong to the loop that drives the machine.
+// implements engine.Sink; its methods belong to the loop that drives the machine. A publisher that has been silent for a
+// second sends a zeroed record.
 type Passes struct {
-	c       Config
-	close   context.CancelFunc
-	pubs    []zmq4.Socket
-	counter []uint64
-	lines   *bufio.Writer
-	failed  error
+	c        Config
+	close    context.CancelFunc
+	pubs     []zmq4.Socket
+	speakers []*speaker
+	lines    *bufio.Writer
+	failed   error
 }
 
 // NewPasses binds the sockets. w may be nil.
 func NewPasses(c Config, w io.Writer) (*Passes, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Passes{c: c, close: cancel, counter: make([]uint64, c.Workers*c.Ranks)}
+	p := &Passes{c: c, close: cancel}
 	if w != nil {
 		p.lines = bufio.NewWriter(w)
 	}
-	for i := range p.counter {
+	for i := range c.Workers * c.Ranks {
+		p.speakers = append(p.speakers, &speaker{})
 		if c.Port == 0 {
-			break
+			continue
 		}
 		s, err := bindPub(ctx, c.Host, c.Port+i, c.HighWater)
 		if err != nil {
@@ -45,9 +47,18 @@ func NewPasses(c Config, w io.Writer) (*Passes, error) {
 			return nil, fmt.Errorf("forward-pass metrics: %w", err)
 		}
 		p.pubs = append(p.pubs, s)
+		worker, rank := strconv.Itoa(i/c.Ranks), i%c.Ranks
+		p.speakers[i].send = func(n uint64, wall time.Time, l *engine.Load) {
+			payload := appendLoad(nil, worker, rank, n, unix(wall), l)
+			_ = s.SendMulti(zmq4.NewMsgFrom([]byte(passTopic), be64(n), payload)) // a full queue drops
+		}
+		p.speakers[i].start()
 	}
 	return p, nil
 }
+
+// unix returns an instant in seconds.
+func unix(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
 // Began does nothing: a record is complete at the end of its pass.
 func (p *Passes) Began(*engine.Pass) {}
@@ -60,16 +71,10 @@ func (p *Passes) Ended(pass *engine.Pass) {
 	if pass.Load == nil {
 		return
 	}
-	i := pass.Worker*p.c.Ranks + pass.Rank
-	n := p.counter[i]
-	p.counter[i]++
-	wall := float64(p.c.Origin.Add(time.Duration(pass.End)).UnixNano()) / 1e9
-	if p.pubs != nil {
-		payload := appendLoad(nil, strconv.Itoa(pass.Worker), pass.Rank, n, wall, pass.Load)
-		_ = p.pubs[i].SendMulti(zmq4.NewMsgFrom([]byte(passTopic), be64(n), payload)) // a full queue drops
-	}
+	wall := p.c.Origin.Add(time.Duration(pass.End))
+	n := p.speakers[pass.Worker*p.c.Ranks+pass.Rank].speak(wall, pass.Load)
 	if p.lines != nil && p.failed == nil {
-		p.failed = p.line(pass, n, wall)
+		p.failed = p.line(pass, n, unix(wall))
 	}
 }
 
@@ -109,6 +114,9 @@ func (f *number) value() any {
 
 // Close flushes the lines and stops publishing; the error is the first that writing lines met.
 func (p *Passes) Close() error {
+	for _, s := range p.speakers {
+		s.stop()
+	}
 	p.close()
 	for _, s := range p.pubs {
 		go func() { _ = s.Close() }()
