@@ -35,6 +35,8 @@ type stream struct {
 	bytes, events         int64
 	// marks say what was written to a writer that breaks answers; see observe.go.
 	marks []mark
+	// left are the tokens that had left at the last write.
+	left tokenTimes
 	// old says that the client speaks HTTP/1.0, which has no trailers.
 	old bool
 	// finished says that the last event has been rendered.
@@ -259,6 +261,7 @@ func (s *stream) wrote(n int, due time.Time, err error) {
 		s.firstWrite = s.lastWrite
 	}
 	s.bytes += int64(n)
+	s.told()
 	if o := s.srv.opts.Observer; o != nil && !due.IsZero() {
 		o.Emitted(s.lastWrite.Sub(due))
 	}

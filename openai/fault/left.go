@@ -11,6 +11,30 @@ type Left struct {
 	Events, Bytes int64
 	// First and Last are the instants at which bytes were handed to the connection; zero when none were.
 	First, Last time.Time
+	// Passed says since when so many events have left, in order; what left at once is one entry.
+	Passed []Passed
+}
+
+// Passed is how many events had left at an instant.
+type Passed struct {
+	Events int64
+	At     time.Time
+}
+
+// When is the instant at which event number n, from 1, had left whole; zero if it has not. O(log events).
+func (l *Left) When(n int64) time.Time {
+	lo, hi := 0, len(l.Passed)
+	for lo < hi {
+		if mid := (lo + hi) / 2; l.Passed[mid].Events < n {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == len(l.Passed) {
+		return time.Time{}
+	}
+	return l.Passed[lo].At
 }
 
 // Left is what has left so far. It is complete when Finish has returned.
@@ -24,26 +48,34 @@ func (w *Writer) Left() Left {
 func (w *Writer) leave() {
 	w.leftMu.Lock()
 	defer w.leftMu.Unlock()
-	if w.meter.bytes == w.left.Bytes {
-		return
-	}
-	w.left.Last = time.Now()
-	if w.left.Bytes == 0 {
-		w.left.First = w.left.Last
-	}
-	w.left.Events, w.left.Bytes = w.meter.events, w.meter.bytes
+	w.meter.Leave(&w.left, time.Now())
 }
 
-// meter counts the events in bytes that pass, however they are cut. The zero value is ready.
-type meter struct {
+// Meter counts the events in bytes that pass, however they are cut. The zero value is ready.
+type Meter struct {
 	events, bytes int64
 	// line is the start of a line that has not ended, data says that the event has data, last that it is [DONE].
 	line       []byte
 	data, last bool
 }
 
-// pass counts p. O(len(p)).
-func (m *meter) pass(p []byte) {
+// Leave notes in l that everything that has passed has left by now. O(1) amortised.
+func (m *Meter) Leave(l *Left, now time.Time) {
+	if m.bytes == l.Bytes {
+		return
+	}
+	l.Last = now
+	if l.Bytes == 0 {
+		l.First = now
+	}
+	if m.events > l.Events {
+		l.Passed = append(l.Passed, Passed{m.events, now})
+	}
+	l.Events, l.Bytes = m.events, m.bytes
+}
+
+// Pass counts p. O(len(p)).
+func (m *Meter) Pass(p []byte) {
 	m.bytes += int64(len(p))
 	for _, c := range p {
 		switch {

@@ -75,7 +75,7 @@ func (w *Writer) write(p []byte) error {
 		_ = w.rc.SetWriteDeadline(time.Now().Add(w.opts.WriteTimeout))
 	}
 	n, err := w.w.Write(p)
-	w.meter.pass(p[:n])
+	w.meter.Pass(p[:n])
 	return err
 }
 

@@ -69,7 +69,7 @@ type Writer struct {
 	// dripped bytes have left since the last pause of a drip, meter counts what has been written; both belong to whoever
 	// performs operations.
 	dripped int
-	meter   meter
+	meter   Meter
 
 	leftMu sync.Mutex
 	left   Left // guarded by leftMu

@@ -22,6 +22,46 @@ type heard struct {
 	first, last   time.Duration
 	text          string
 	trailer       string
+	// tokens are when the tokens of the first choice had come whole.
+	tokens []time.Duration
+}
+
+// read reads a stream that was asked for at start.
+func (h *heard) read(resp *http.Response, start time.Time) {
+	var err error
+	buf, parsed := make([]byte, 64<<10), 0
+	for err == nil {
+		var n int
+		if n, err = resp.Body.Read(buf); n == 0 {
+			continue
+		}
+		h.last = time.Since(start)
+		if h.bytes == 0 {
+			h.first = h.last
+		}
+		h.bytes += int64(n)
+		h.text += string(buf[:n])
+		for {
+			event, _, whole := strings.Cut(h.text[parsed:], "\n\n")
+			if !whole {
+				break
+			}
+			if parsed += len(event) + 2; strings.Contains(event, `"index":0,"delta":{"content":"`) {
+				h.tokens = append(h.tokens, h.last)
+			}
+		}
+	}
+	h.trailer = resp.Trailer.Get("Server-Timing")
+	_ = resp.Body.Close()
+}
+
+// gap is the mean time between tokens as the client saw it, in ms.
+func (h *heard) gap() float64 {
+	n := len(h.tokens)
+	if n < 2 {
+		return 0
+	}
+	return float64(h.tokens[n-1]-h.tokens[0]) / 1e6 / float64(n-1)
 }
 
 // TestJournalTellsWhatLeft: whatever a fault does to a stream, the journal has the events, bytes and times that its
@@ -35,12 +75,17 @@ func TestJournalTellsWhatLeft(t *testing.T) {
 	}{
 		{"nothing goes wrong", "none", 200, 10},
 		{"a pause in the middle", "stall=1s;at=3", 200, 1020.0 / 7},
-		{"a pause at the end", "stall=1s;at=9", 200, 1070.0 / 7},
+		{"a pause before the last token", "stall=1s;at=8", 200, 1070.0 / 7},
+		{"a pause before the finish reason", "stall=1s;at=9", 200, 10},
+		{"a pause before the usage", "stall=1s;at=10", 200, 10},
+		{"a pause before the end", "stall=1s;at=11", 200, 10},
+		{"it ends with an error event after the role", "error;at=1", 200, 0},
+		{"half the second token", "truncate;at=2", 200, 0},
 		{"a late begin", "hang=1s", 200, 10},
-		{"it ends with an error event", "error;at=3", 200, 20},
+		{"it ends with an error event", "error;at=3", 200, 10},
 		{"it is cut after three events", "close;at=3", 200, 10},
 		{"it is reset after three events", "reset;at=3", 200, 10},
-		{"half an event", "truncate;at=3", 200, 20},
+		{"half an event", "truncate;at=3", 200, 10},
 		{"a reset before the first byte", "reset", 0, 0},
 		{"an end before the first byte", "close", 0, 0},
 		{"a pause, then an end", "stall=1s;at=2, close;at=4", 200, 1010.0 / 2},
@@ -85,6 +130,9 @@ func TestJournalTellsOfDrips(t *testing.T) {
 		if r.Observed.Total < 1000 {
 			t.Errorf("%d bytes took only %v ms", got.bytes, r.Observed.Total)
 		}
+		if math.Abs(r.Observed.ITL-got.gap()) > 1e-3 {
+			t.Errorf("a gap of %v ms, the client saw %v", r.Observed.ITL, got.gap())
+		}
 	})
 }
 
@@ -108,21 +156,7 @@ func hear(t *testing.T, fault string) (heard, openaitest.Request) {
 	var got heard
 	start := time.Now()
 	if resp, err := s.Client().Do(req); err == nil {
-		buf := make([]byte, 64<<10)
-		for err == nil {
-			var n int
-			if n, err = resp.Body.Read(buf); n == 0 {
-				continue
-			}
-			got.last = time.Since(start)
-			if got.bytes == 0 {
-				got.first = got.last
-			}
-			got.bytes += int64(n)
-			got.text += string(buf[:n])
-		}
-		got.trailer = resp.Trailer.Get("Server-Timing")
-		_ = resp.Body.Close()
+		got.read(resp, start)
 	}
 	got.events = int64(strings.Count(got.text, "}\n\n"))
 	if strings.Contains(fault, "malformed") {
@@ -130,6 +164,32 @@ func hear(t *testing.T, fault string) (heard, openaitest.Request) {
 	}
 	synctest.Wait()
 	return got, s.Requests()[0]
+}
+
+// TestJournalTellsOfTheFirstChoice: its gap ends with its last token, though the other choice goes on for longer.
+func TestJournalTellsOfTheFirstChoice(t *testing.T) {
+	const replies = `{mappings: [{request: {}, response: {text: '{{if .Sample}}one two three four five six seven eight nine ten` +
+		`{{else}}one two three{{end}}'}}]}`
+	synctest.Test(t, func(t *testing.T) {
+		s := openaitest.Start(t, openaitest.InMemory(), openaitest.Set("fast", "false"), openaitest.Set("timing", "fixed"),
+			openaitest.Set("prefill_ms", "10"), openaitest.Set("decode_ms", "10"), openaitest.Script(replies))
+		const body = `{"model":"m","n":2,"stream":true,"messages":[{"role":"user","content":"x"}]}`
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.BaseURL()+"/chat/completions", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got heard
+		got.read(resp, start)
+		synctest.Wait()
+		if r := s.Requests()[0]; len(got.tokens) != 3 || math.Abs(r.Observed.ITL-got.gap()) > 1e-3 || r.Observed.Total < 100 {
+			t.Errorf("observed %+v, the client saw %v", r.Observed, got.tokens)
+		}
+	})
 }
 
 // TestNoTrailerInHTTP10: a client of the old protocol is promised none.
