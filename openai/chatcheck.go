@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"fakellm/openai/reply"
 )
 
 // chat decodes and checks a chat request. It is a pure function of body and headers.
 func (c checker) chat(body []byte, h http.Header, maxDepth int) (*ChatRequest, error) {
 	var b chatBody
-	if err := c.decode(body, &b, chatShape(), maxDepth); err != nil {
+	if err := c.decode(body, &b, c.shapes().chat, maxDepth); err != nil {
 		return nil, err
 	}
 	if err := c.checkModel(b.Model); err != nil {
@@ -33,7 +35,14 @@ func (c checker) chat(body []byte, h http.Header, maxDepth int) (*ChatRequest, e
 	if err := c.tools(req, &b); err != nil {
 		return nil, err
 	}
-	if err := c.format(req, b.ResponseFormat); err != nil {
+	if req.Format, err = formatOf(b.ResponseFormat); err != nil {
+		return nil, err
+	}
+	if req.Format.Kind == reply.FormatObject && c.policy == PolicyStrict && !mentionsJSON(req.Messages) {
+		return nil, badRequest("messages", "",
+			"'messages' must contain the word 'json' in some form to use 'response_format' of type 'json_object'")
+	}
+	if err := c.constrain(&req.Format, &b.constraintFields); err != nil {
 		return nil, err
 	}
 	set(&req.Store, b.Store)
@@ -158,43 +167,40 @@ func orPtr(v *string, def string) *string {
 	return v
 }
 
-// format checks response_format (spec openai-endpoint R7).
-func (c checker) format(req *ChatRequest, f *responseFormat) error {
-	req.Format.Kind = "text"
-	if f == nil {
-		return nil
+// formatOf checks response_format (spec openai-endpoint R7).
+func formatOf(b *responseFormat) (Format, error) {
+	f := Format{Kind: reply.FormatText}
+	if b == nil {
+		return f, nil
 	}
-	if err := required("response_format.type", f.Type); err != nil {
-		return err
+	if err := required("response_format.type", b.Type); err != nil {
+		return f, err
 	}
-	if err := oneOf("response_format.type", f.Type, "text", "json_object", "json_schema"); err != nil {
-		return err
+	if err := oneOf("response_format.type", b.Type, reply.FormatText, reply.FormatObject, reply.FormatSchema); err != nil {
+		return f, err
 	}
-	req.Format.Kind = *f.Type
-	switch {
-	case req.Format.Kind == "json_object" && c.policy == PolicyStrict && !mentionsJSON(req.Messages):
-		return badRequest("messages", "",
-			"'messages' must contain the word 'json' in some form to use 'response_format' of type 'json_object'")
-	case req.Format.Kind != "json_schema":
-		return nil
-	case f.JSONSchema == nil:
-		return missing("response_format.json_schema")
+	f.Kind = *b.Type
+	if f.Kind != reply.FormatSchema {
+		return f, nil
 	}
-	s := f.JSONSchema
+	s := b.JSONSchema
+	if s == nil {
+		return f, missing("response_format.json_schema")
+	}
 	if err := checkName("response_format.json_schema.name", s.Name); err != nil {
-		return err
+		return f, err
 	}
-	req.Format.Name = *s.Name
-	set(&req.Format.Strict, s.Strict)
+	f.Name = *s.Name
+	set(&f.Strict, s.Strict)
 	if isNull(s.Schema) {
-		return nil
+		return f, nil
 	}
 	if kindOf(s.Schema) != "an object" && kindOf(s.Schema) != "a boolean" {
-		return badRequest("response_format.json_schema.schema", codeType,
+		return f, badRequest("response_format.json_schema.schema", codeType,
 			"invalid type for 'response_format.json_schema.schema': expected an object, got %s", kindOf(s.Schema))
 	}
-	req.Format.Schema = s.Schema
-	return nil
+	f.Schema = s.Schema
+	return f, nil
 }
 
 func mentionsJSON(msgs []Message) bool {

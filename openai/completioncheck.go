@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"fakellm/openai/reply"
 )
 
 // completion decodes and checks a legacy completion request (spec openai-endpoint L1).
 func (c checker) completion(body []byte, h http.Header, maxDepth int) (*CompletionRequest, error) {
 	var b completionBody
-	if err := c.decode(body, &b, completionShape(), maxDepth); err != nil {
+	if err := c.decode(body, &b, c.shapes().completion, maxDepth); err != nil {
 		return nil, err
 	}
 	if err := c.checkModel(b.Model); err != nil {
@@ -23,6 +25,9 @@ func (c checker) completion(body []byte, h http.Header, maxDepth int) (*Completi
 	if req.Sampling, err = c.check(&b.shared, h); err != nil {
 		return nil, err
 	}
+	if err := c.completionFormat(req, &b); err != nil {
+		return nil, err
+	}
 	set(&req.Echo, b.Echo)
 	set(&req.Suffix, b.Suffix)
 	req.User = b.User
@@ -34,6 +39,29 @@ func (c checker) completion(body []byte, h http.Header, maxDepth int) (*Completi
 			len(req.Prompts), req.BestOf)
 	}
 	return req, nil
+}
+
+// completionFormat reads what only engines take on this route: a format, and constraints.
+func (c checker) completionFormat(req *CompletionRequest, b *completionBody) error {
+	req.Format.Kind = reply.FormatText
+	if c.dialect == DialectOpenAI || c.dialect == "" {
+		return nil
+	}
+	const field = "response_format"
+	if raw := b.ResponseFormat; !isNull(raw) {
+		if kindOf(raw) != "an object" {
+			return badRequest(field, codeType, "invalid type for '%s': expected an object, got %s", field, kindOf(raw))
+		}
+		var f responseFormat
+		if err := decodeError(raw, json.Unmarshal(raw, &f), field); err != nil {
+			return err
+		}
+		var err error
+		if req.Format, err = formatOf(&f); err != nil {
+			return err
+		}
+	}
+	return c.constrain(&req.Format, &b.constraintFields)
 }
 
 func (c checker) completionLimits(req *CompletionRequest, b *completionBody) error {

@@ -96,7 +96,7 @@ func TestPolicies(t *testing.T) {
 		normal, strict, lenient string
 	}{
 		{"unknown field", withField(`"foo":1`), "", "foo", ""},
-		{"field of an engine", withField(`"ignore_eos":true,"guided_choice":["a"]`), "", "", ""},
+		{"field of an engine", withField(`"ignore_eos":true,"guided_choice":5`), "", "guided_choice", ""},
 		{"max_tokens of a reasoning model", `{"model":"o3-mini","max_tokens":5,"messages":[{"role":"user","content":"x"}]}`, "", "max_tokens", ""},
 		{"max_tokens 0", withField(`"max_tokens":0`), "max_tokens", "max_tokens", ""},
 		{"stream_options without stream", withField(`"stream_options":{}`), "stream_options", "stream_options", ""},

@@ -30,10 +30,13 @@ func rawShapes(t reflect.Type, member string) reflect.Type {
 			"messages": reflect.TypeFor[messageBody](), "tools": reflect.TypeFor[toolBody](),
 			"tool_choice": reflect.TypeFor[choiceBody](), "function_call": reflect.TypeFor[nameBody](),
 			"audio": reflect.TypeFor[audioBody](), simMember: reflect.TypeFor[simBody](),
-			"web_search_options": reflect.TypeFor[searchBody](),
+			"web_search_options": reflect.TypeFor[searchBody](), "structured_outputs": reflect.TypeFor[structuredBody](),
 		}[member]
 	case reflect.TypeFor[completionBody]():
-		return map[string]reflect.Type{simMember: reflect.TypeFor[simBody]()}[member]
+		return map[string]reflect.Type{
+			simMember: reflect.TypeFor[simBody](), "structured_outputs": reflect.TypeFor[structuredBody](),
+			"response_format": reflect.TypeFor[responseFormat](),
+		}[member]
 	case reflect.TypeFor[messageBody]():
 		return map[string]reflect.Type{"content": reflect.TypeFor[partBody](), "audio": reflect.TypeFor[spokenBody]()}[member]
 	case reflect.TypeFor[prediction]():

@@ -216,11 +216,13 @@ type ToolChoice struct {
 	Allowed []string
 }
 
-// Format is response_format.
+// Format is response_format, or what constrains an answer instead.
 type Format struct {
-	// Kind is text, json_object or json_schema.
+	// Kind is text, json_object, json_schema, or string: the bare text of a string that fits Schema.
 	Kind string
-	// Name and Schema belong to json_schema.
+	// Field is the member of an engine's request that asks for it; empty for response_format.
+	Field string
+	// Name and Schema belong to json_schema, Schema to string too.
 	Name   string
 	Schema json.RawMessage
 	Strict bool
@@ -234,6 +236,7 @@ type CompletionRequest struct {
 	Prompts []PromptInput
 	Echo    bool
 	Suffix  string
+	Format  Format
 	// scripted answers instead of the planner's own words.
 	scripted given
 }

@@ -107,7 +107,7 @@ func (p *ReplyPlanner) ChatChoice(r *ChatRequest, prompt Prompt, sample, room in
 	}
 	plan, err := v.Answer(&req)
 	if err != nil {
-		return Choice{}, schemaRefusal(r, err)
+		return Choice{}, schemaRefusal(&r.Format, r.LegacyFunctions, err)
 	}
 	c := chatChoiceOf(plan, r)
 	r.Wishes.heed(&c, req.Format.Kind != reply.FormatText)
@@ -128,13 +128,19 @@ func (p *ReplyPlanner) extend(req *reply.Request, r *ChatRequest) {
 	req.Choice = reply.ToolChoice{Mode: r.ToolChoice.Mode, Name: r.ToolChoice.Name, Allowed: r.ToolChoice.Allowed}
 	req.Parallel = r.ParallelTools && !r.LegacyFunctions
 	req.ToolRounds = toolRounds(r.Messages)
-	req.Format = reply.Format{Kind: r.Format.Kind, Schema: r.Format.Schema}
-	if req.Format.Schema == nil && req.Format.Kind == reply.FormatSchema {
-		req.Format.Kind = reply.FormatObject
-	}
+	req.Format = r.Format.reply()
 	req.Effort = orDefault(r.Effort, p.opts.Effort)
 	req.Prediction = r.Prediction
 	req.Compile = p.schemas.compile
+}
+
+// reply is a format in the words of package reply.
+func (f *Format) reply() reply.Format {
+	out := reply.Format{Kind: f.Kind, Schema: f.Schema}
+	if out.Schema == nil && out.Kind == reply.FormatSchema {
+		out.Kind = reply.FormatObject
+	}
+	return out
 }
 
 // toolRounds counts the rounds of calls and results with which a conversation ends.
@@ -182,9 +188,14 @@ func (p *ReplyPlanner) CompletionChoice(r *CompletionRequest, prompt Prompt, ind
 		return p.scripted(v, &req, &r.Sampling, said, number)
 	}
 	req.User = r.Prompts[index].Text
-	plan := v.Plan(&req)
+	req.Format, req.Compile = r.Format.reply(), p.schemas.compile
+	plan, err := v.Answer(&req)
+	if err != nil {
+		return Choice{}, schemaRefusal(&r.Format, false, err)
+	}
 	c := choiceOf(plan)
-	r.Wishes.heed(&c, false)
+	c.Segments = nil // all is content, the echo too
+	r.Wishes.heed(&c, r.Format.Kind != reply.FormatText)
 	ids := plan.IDs
 	if r.Echo {
 		echo(&c, v.Encoding(), prompt.IDs)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"fakellm/openai/reply"
 	"fakellm/openai/reply/schema"
 )
 
@@ -44,16 +45,21 @@ func (c *schemaCache) compile(raw []byte) (*schema.Schema, error) {
 }
 
 // schemaRefusal makes a schema that cannot be served the client's error, naming where it stands.
-func schemaRefusal(r *ChatRequest, err error) error {
-	if _, ok := errors.AsType[*schema.Error](err); !ok {
+func schemaRefusal(f *Format, legacy bool, err error) error {
+	inner, ok := errors.AsType[*schema.Error](err)
+	if !ok {
 		return err
 	}
 	param := "response_format"
-	if strings.HasPrefix(err.Error(), "parameters of") {
+	switch {
+	case strings.HasPrefix(err.Error(), "parameters of") && legacy:
+		param = "functions"
+	case strings.HasPrefix(err.Error(), "parameters of"):
 		param = "tools"
-		if r.LegacyFunctions {
-			param = "functions"
-		}
+	case f.Kind == reply.FormatString:
+		return badRequest(f.Field, codeValue, "invalid '%s': no answer can be made for it: %v", f.Field, inner)
+	case f.Field != "":
+		param, err = f.Field, inner
 	}
 	return badRequest(param, "invalid_json_schema", "invalid schema for '%s': %v", param, err)
 }

@@ -28,6 +28,7 @@ type shared struct {
 	Sim              json.RawMessage            `json:"x_sim"`
 
 	engineFields
+	constraintFields
 }
 
 type streamOptions struct {
@@ -66,7 +67,6 @@ type engineFields struct {
 	RequestID           json.RawMessage `json:"request_id"`
 	RID                 json.RawMessage `json:"rid"`
 	KVTransferParams    json.RawMessage `json:"kv_transfer_params"`
-	StructuredOutputs   json.RawMessage `json:"structured_outputs"`
 	VLLMXArgs           json.RawMessage `json:"vllm_xargs"`
 	ThinkingTokenBudget json.RawMessage `json:"thinking_token_budget"`
 }
@@ -241,4 +241,7 @@ type completionBody struct {
 	Echo     *bool           `json:"echo"`
 	LogProbs *int64          `json:"logprobs"`
 	Suffix   *string         `json:"suffix"`
+
+	// ResponseFormat is known to engines only.
+	ResponseFormat json.RawMessage `json:"response_format"`
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
 )
 
@@ -46,6 +47,81 @@ func TestStrictTakesBack(t *testing.T) {
 		got, err := refusedFor(checker{dialect: DialectOpenAI, policy: PolicyStrict, ranks: 1}, chatPath, row.body)
 		if got != row.param || err != nil && row.param == "" {
 			t.Errorf("%s: refused for %q (%v), want %q", row.why, got, err, row.param)
+		}
+	}
+}
+
+// TestStrictKnowsDialects: each dialect's own members are known to it, and to no other.
+func TestStrictKnowsDialects(t *testing.T) {
+	type place struct {
+		d     Dialect
+		route string
+	}
+	both := func(ds ...Dialect) (out []place) {
+		for _, d := range ds {
+			out = append(out, place{d, chatPath}, place{d, textPath})
+		}
+		return out
+	}
+	in := map[string][]place{}
+	for _, row := range []struct {
+		places  []place
+		members []string
+	}{
+		{both(DialectVLLM), []string{
+			`"truncation_side":"left"`, `"prompt_logprobs":1`, `"logprob_token_ids":[1]`, `"repetition_detection":{"a":1}`,
+			`"ec_transfer_params":{}`, `"return_tokens_as_token_ids":true`, `"return_prompt_text":true`,
+		}},
+		{[]place{{DialectVLLM, chatPath}}, []string{`"mm_processor_kwargs":{"X":1}`, `"media_io_kwargs":{}`}},
+		{[]place{{DialectVLLM, chatPath}, {DialectOpenAI, textPath}, {DialectVLLM, textPath}, {DialectSGLang, textPath}, {DialectTRTLLM, textPath}, {DialectDynamo, textPath}}, []string{
+			`"echo":true`,
+		}},
+		{both(DialectVLLM, DialectDynamo), []string{
+			`"structured_outputs":{"choice":["a"],"disable_any_whitespace":true}`, `"guided_choice":["a"]`, `"guided_regex":"a"`,
+		}},
+		{both(DialectVLLM, DialectDynamo, DialectTRTLLM), []string{`"guided_json":{"Type":"object"}`}},
+		{both(DialectSGLang), []string{
+			`"stop_regex":"a"`, `"no_stop_trim":true`, `"regex":"a"`, `"json_schema":"{}"`, `"lora_path":"p"`, `"session_params":{}`,
+			`"extra_key":"k"`, `"bootstrap_host":"h"`, `"bootstrap_port":1`, `"bootstrap_room":1`, `"return_hidden_states":true`,
+			`"continuous_usage_stats":true`,
+		}},
+		{[]place{{DialectSGLang, chatPath}}, []string{`"separate_reasoning":true`, `"stream_reasoning":true`}},
+		{both(DialectTRTLLM), []string{`"early_stopping":true`, `"lora_request":{}`, `"disaggregated_params":{}`}},
+		{[]place{{DialectTRTLLM, chatPath}, {DialectOpenAI, textPath}, {DialectVLLM, textPath}, {DialectSGLang, textPath}, {DialectTRTLLM, textPath}, {DialectDynamo, textPath}}, []string{
+			`"best_of":1`,
+		}},
+		{append(both(DialectVLLM, DialectSGLang, DialectTRTLLM, DialectDynamo), place{DialectOpenAI, chatPath}), []string{
+			`"response_format":{"type":"text"}`,
+		}},
+		{both(Dialects()...), []string{`"ignore_eos":true`, `"nvext":{}`}},
+	} {
+		for _, m := range row.members {
+			in[m] = row.places
+		}
+	}
+	for member, places := range in {
+		for _, d := range Dialects() {
+			for _, route := range []string{chatPath, textPath} {
+				body := withField(member)
+				if route == textPath {
+					body = textWith(member)
+				}
+				got, err := refusedFor(checker{dialect: d, policy: PolicyStrict, ranks: 1}, route, body)
+				if known := slices.Contains(places, place{d, route}); (err == nil) != known {
+					t.Errorf("%s, %s: %s: refused for %q (%v)", d, route, member, got, err)
+				}
+				if _, err := refusedFor(checker{dialect: d, policy: PolicyNormal, ranks: 1}, route, body); err != nil {
+					t.Errorf("%s, %s: %s: %v", d, route, member, err)
+				}
+			}
+		}
+	}
+	for body, want := range map[string]string{
+		withField(`"structured_outputs":{"chioce":["a"]}`): "structured_outputs.chioce",
+		withField(`"Guided_Choice":["a"]`):                 "Guided_Choice",
+	} {
+		if got, err := refusedFor(checker{dialect: DialectVLLM, policy: PolicyStrict, ranks: 1}, chatPath, body); got != want {
+			t.Errorf("refused for %q (%v), want %q", got, err, want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // chatTemplate turns a checked request into the conversation that package tokenize renders.
 func chatTemplate(r *ChatRequest) tokenize.Chat {
 	c := tokenize.Chat{Tools: toolsText(r.Tools), Messages: make([]tokenize.Message, len(r.Messages))}
-	if r.Format.Schema != nil {
+	if r.Format.Schema != nil && r.Format.Field == "" {
 		c.Format = compact(r.Format.Schema)
 	}
 	for i := range r.Messages {

@@ -1,10 +1,13 @@
 package reply
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Format is the form of an answer in text.
 type Format struct {
-	// Kind is text (or empty), json_object or json_schema; Schema belongs to the last.
+	// Kind is text (or empty), json_object, json_schema or string; Schema belongs to the last two.
 	Kind   string
 	Schema []byte
 }
@@ -14,6 +17,8 @@ const (
 	FormatText   = "text"
 	FormatObject = "json_object"
 	FormatSchema = "json_schema"
+	// FormatString is the bare text of a string that fits the schema, which allows strings only.
+	FormatString = "string"
 )
 
 // anyObject is what json_object answers look like.
@@ -25,7 +30,7 @@ const anyObject = `{"type":"object","properties":{"answer":{"type":"string"},` +
 
 // Answer plans one answer to everything that a request asks for: first it thinks, by Effort; then it calls tools, if it
 // must or the conversation does not yet end in ToolRounds rounds of results (Config.ToolRounds); else it answers with
-// the prediction, with JSON in the Format, or as Plan does. MinTokens and IgnoreEOS do not lengthen JSON and tool
+// the prediction, with text in the Format, or as Plan does. MinTokens and IgnoreEOS do not lengthen formatted text and tool
 // calls. The limit bounds everything together, thinking included; what it cuts ends with "length".
 //
 // The error wraps a *schema.Error if a schema, of the format or of the tool that is called, cannot be served.
@@ -47,11 +52,18 @@ func (p *Planner) Answer(r *Request) (*Plan, error) {
 		if r.Format.Kind == FormatObject {
 			raw = []byte(anyObject)
 		}
-		json, err := r.invent(raw, b.seed)
+		value, err := r.invent(raw, b.seed)
 		if err != nil {
 			return nil, fmt.Errorf("response_format: %w", err)
 		}
-		b.add(Part{Text: json})
+		b.add(Part{Text: value})
+		b.fixed = true
+	case r.Format.Kind == FormatString:
+		said, err := r.inventString(b.seed)
+		if err != nil {
+			return nil, err
+		}
+		b.add(Part{Text: said})
 		b.fixed = true
 	case r.Prediction != "":
 		b.add(Part{Text: r.Prediction})
@@ -62,6 +74,18 @@ func (p *Planner) Answer(r *Request) (*Plan, error) {
 		b.content()
 	}
 	return b.finish(), nil
+}
+
+// inventString makes a string that fits the schema of the format.
+func (r *Request) inventString(seed uint64) (said string, err error) {
+	quoted, err := r.invent(r.Format.Schema, seed)
+	if err == nil {
+		err = json.Unmarshal([]byte(quoted), &said)
+	}
+	if err != nil {
+		return "", fmt.Errorf("response_format: %w", err)
+	}
+	return said, nil
 }
 
 // content appends what Plan would say in the room that thinking has left.
