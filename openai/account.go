@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -193,12 +194,18 @@ func (s *Server) journalled(c *gin.Context) {
 		if _, known := c.Get(keyStatus); panicked && !known && !c.Writer.Written() {
 			status = http.StatusInternalServerError // a panic is on its way to be answered
 		}
-		gone := client.Err() != nil || status == statusGone // an injected fault ends the request's own context, not the client
+		gone := left(c, client) // an injected fault ends the request's own context, not the client
 		e.Update(func(r *journal.Record) { r.Status, r.Disconnected = status, gone })
 		e.Finish(time.Now())
 	}()
 	c.Next()
 	panicked = false
+}
+
+// left says that the client left before its answer had been written to the end. One that closes with the last byte in
+// hand has all it came for.
+func left(c *gin.Context, client context.Context) bool {
+	return statusOf(c) == statusGone || client.Err() != nil && !c.GetBool(keyDelivered)
 }
 
 // statusOf is the status that logs and metrics count.

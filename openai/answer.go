@@ -120,8 +120,9 @@ func (a *answer) end() bool {
 	return true
 }
 
-// abandon is called when the client has gone: everything is cancelled at once.
-func (a *answer) abandon() {
+// abandon is called when the client has gone: everything is cancelled at once. It reports false if the answer had ended
+// before.
+func (a *answer) abandon() bool {
 	a.mu.Lock()
 	first := a.end()
 	a.mu.Unlock()
@@ -129,6 +130,7 @@ func (a *answer) abandon() {
 	if first {
 		a.srv.counters.aborted.Add(1)
 	}
+	return first
 }
 
 // whole waits for a response that is not streamed.

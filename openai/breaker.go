@@ -151,6 +151,9 @@ func (s *Server) breaking(c *gin.Context, plan fault.Plan, next func()) {
 				status = statusGone
 			}
 			c.Set(keyStatus, status)
+			if w.Lost() {
+				c.Set(keyDelivered, false)
+			}
 			if w.finished != nil {
 				w.finished()
 				return

@@ -151,6 +151,7 @@ func (s *Server) serveStream(c *gin.Context, st *stream, p *planned) {
 	case st.begun && !ok:
 		c.Set(keyCut, true)
 	case st.begun:
+		c.Set(keyDelivered, true)
 	case st.failed != nil:
 		s.refuse(c, st.failed)
 	default:

@@ -90,6 +90,8 @@ const (
 	keyRoute  = "fakellm.route"
 	// keyCut is set when a stream ended before its time.
 	keyCut = "fakellm.cut"
+	// keyDelivered is set when all of an answer has been written.
+	keyDelivered = "fakellm.delivered"
 	// statusGone is what logs and metrics say when the client left before the first byte (spec openai-endpoint X8).
 	statusGone = 499
 )
@@ -110,7 +112,7 @@ func (s *Server) account(c *gin.Context, start time.Time, client context.Context
 			route = "unknown"
 		}
 		o.Answered(route, status, time.Since(start))
-		if l, ok := o.(Leaver); ok && (client.Err() != nil || status == statusGone) {
+		if l, ok := o.(Leaver); ok && left(c, client) {
 			l.Left()
 		}
 	}
@@ -191,7 +193,9 @@ func (s *Server) writeJSON(c *gin.Context, status int, body []byte) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Openai-Processing-Ms", strconv.FormatInt(time.Since(c.GetTime(keyStart)).Milliseconds(), 10))
 	c.Status(status)
-	_, _ = s.patient(c).Write(body)
+	if _, err := s.patient(c).Write(body); err == nil && status < http.StatusBadRequest {
+		c.Set(keyDelivered, true)
+	}
 }
 
 func (s *Server) unknownPath(c *gin.Context) {

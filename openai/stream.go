@@ -161,8 +161,11 @@ func (s *stream) serve(ctx context.Context) bool {
 			for s.pump() && ctx.Err() == nil {
 			}
 		case <-ctx.Done():
-			s.abandon()
-			return false
+			if s.abandon() {
+				return false
+			}
+			s.clearDeadline() // the client took all there was and left
+			return !s.broken
 		}
 	}
 }

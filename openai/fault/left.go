@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bytes"
+	"errors"
 	"time"
 )
 
@@ -42,6 +43,20 @@ func (w *Writer) Left() Left {
 	w.leftMu.Lock()
 	defer w.leftMu.Unlock()
 	return w.left
+}
+
+// Lost says that some of what was written could not leave, though no fault kept it back: the client had gone. It is
+// known when Finish has returned.
+func (w *Writer) Lost() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.err
+	if p := w.pump; err == nil && p != nil {
+		p.mu.Lock()
+		err = p.err
+		p.mu.Unlock()
+	}
+	return err != nil && !errors.Is(err, ErrInjected)
 }
 
 // leave notes that everything written has left by now.
