@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -112,7 +113,7 @@ func (p *ReplyPlanner) ChatChoice(r *ChatRequest, prompt Prompt, sample, room in
 	c := chatChoiceOf(plan, r)
 	r.Wishes.heed(&c, req.Format.Kind != reply.FormatText)
 	if r.Logprobs {
-		c.Probs = probs{v.Probs(&req, plan.IDs, r.Temperature == 0), false}
+		c.Probs = r.probs(v, &req, plan.IDs, false)
 	}
 	return c, nil
 }
@@ -202,7 +203,7 @@ func (p *ReplyPlanner) CompletionChoice(r *CompletionRequest, prompt Prompt, ind
 		ids = slices.Concat(prompt.IDs, ids)
 	}
 	if r.Logprobs {
-		c.Probs = probs{v.Probs(&req, ids, r.Temperature == 0), r.Echo}
+		c.Probs = r.probs(v, &req, ids, r.Echo)
 	}
 	return c, nil
 }
@@ -282,6 +283,13 @@ func chatChoiceOf(p *reply.Plan, r *ChatRequest) Choice {
 type probs struct {
 	inner *reply.Probs
 	echo  bool
+	// named are tokens by their ids instead of their texts.
+	named bool
+}
+
+// probs are those of an answer's tokens, an echoed prompt among them or not.
+func (s *Sampling) probs(v *reply.Planner, req *reply.Request, ids []uint32, echo bool) Probs {
+	return probs{v.Probs(req, ids, s.Temperature == 0), echo, s.NameTokens}
 }
 
 // At implements Probs.
@@ -289,9 +297,16 @@ func (p probs) At(position, k int) (TokenProb, []TokenProb, bool) {
 	token, top := p.inner.At(position, k)
 	out := make([]TokenProb, len(top))
 	for i, t := range top {
-		out[i] = TokenProb(t)
+		out[i] = p.show(t)
 	}
-	return TokenProb(token), out, position > 0 || !p.echo
+	return p.show(token), out, position > 0 || !p.echo
+}
+
+func (p probs) show(t reply.TokenProb) TokenProb {
+	if p.named {
+		t.Token = "token_id:" + strconv.FormatUint(uint64(t.ID), 10)
+	}
+	return TokenProb{Token: t.Token, Logprob: t.Logprob}
 }
 
 // lastUser is the text of the last user message.

@@ -81,6 +81,9 @@ func (c checker) check(b *shared, h http.Header) (Sampling, error) {
 		s.Seed = s.Wishes.Seed
 	}
 	s.SessionKey = orDefault(s.Wishes.Session, s.SessionKey)
+	if s.NameTokens, err = c.nameTokens(b.NameTokens); err != nil {
+		return s, err
+	}
 	s.Rank, err = c.rank(b, h)
 	return s, err
 }

@@ -214,7 +214,7 @@ func (p *ReplyPlanner) scripted(v *reply.Planner, req *reply.Request, s *Samplin
 		c.FinishReason = o.FinishReason
 	}
 	if s.Logprobs {
-		c.Probs = probs{v.Probs(req, c.Output, s.Temperature == 0), false}
+		c.Probs = s.probs(v, req, c.Output, false)
 	}
 	s.Wishes.heed(&c, len(o.Calls) > 0)
 	return c, nil

@@ -65,6 +65,7 @@ type engineFields struct {
 	BadWords            json.RawMessage `json:"bad_words"`
 	AddSpecialTokens    json.RawMessage `json:"add_special_tokens"`
 	RequestID           json.RawMessage `json:"request_id"`
+	NameTokens          json.RawMessage `json:"return_tokens_as_token_ids"`
 	RID                 json.RawMessage `json:"rid"`
 	KVTransferParams    json.RawMessage `json:"kv_transfer_params"`
 	VLLMXArgs           json.RawMessage `json:"vllm_xargs"`

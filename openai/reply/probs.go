@@ -22,6 +22,7 @@ type Probs struct {
 // TokenProb is one token, which need not be whole characters, with its natural logarithm of probability, at most 0.
 type TokenProb struct {
 	Token   string
+	ID      uint32
 	Logprob float64
 }
 
@@ -44,19 +45,21 @@ func (q *Probs) At(i, k int) (token TokenProb, top []TokenProb) {
 	if !q.greedy && s.Next()%12 == 0 {
 		rank = 1
 	}
-	token = TokenProb{Token: string(q.p.enc.AppendToken(nil, q.ids[i])), Logprob: logprob(rest, rank)}
+	id := q.ids[i]
+	token = TokenProb{Token: string(q.p.enc.AppendToken(nil, id)), ID: id, Logprob: logprob(rest, rank)}
 	k = min(k, maxTop)
 	if k <= 0 {
 		return token, nil
 	}
 	top = make([]TokenProb, 0, k)
-	others := q.others(q.ids[i], s.Next())
+	others := q.others(id, s.Next())
 	for n := range k {
 		if n == rank {
 			top = append(top, token)
 			continue
 		}
-		top = append(top, TokenProb{Token: others(), Logprob: logprob(rest, n)})
+		other := others()
+		top = append(top, TokenProb{Token: other.text, ID: other.id, Logprob: logprob(rest, n)})
 	}
 	return token, top
 }
@@ -75,14 +78,14 @@ func logprob(rest float64, n int) float64 {
 }
 
 // others returns a source of words that differ from each other and from id.
-func (q *Probs) others(id uint32, seed uint64) func() string {
+func (q *Probs) others(id uint32, seed uint64) func() word {
 	list := q.p.filler.pool
 	at := int(seed>>33) % len(list)
-	return func() string {
+	return func() word {
 		for {
 			at = (at + 7) % len(list)
 			if list[at].id != id {
-				return list[at].text
+				return list[at]
 			}
 		}
 	}
