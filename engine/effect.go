@@ -68,6 +68,8 @@ type Pass struct {
 	Outputs []Output
 	// Accepted and Forwards count speculative decoding: tokens accepted before truncation, and request forwards.
 	Accepted, Forwards int
+	// AcceptedAt counts, per draft position, the requests whose draft there was accepted; the sum is Accepted - Forwards.
+	AcceptedAt [maxDrafts]int
 	// Events are the cache changes of the pass; empty unless the config asks for them.
 	Events []kv.Event
 	// After is the state of the rank: in Began right after scheduling, in Ended after everything else.

@@ -40,6 +40,15 @@ func newSampler(cfg Config, rank int) *sampler {
 	return s
 }
 
+// accept counts one forward that yielded n tokens, n-1 of them drafts.
+func (p *Pass) accept(n int) {
+	p.Accepted += n
+	p.Forwards++
+	for i := range n - 1 {
+		p.AcceptedAt[i]++
+	}
+}
+
 // draw returns 1 plus the number of accepted drafts.
 func (s *sampler) draw() int {
 	n := 1

@@ -116,8 +116,7 @@ func (c *sglangCore) emit(p *Pass, growth int) {
 			accepted = c.bursts.draw()
 		}
 		tokens := min(accepted, s.remaining())
-		p.Accepted += accepted
-		p.Forwards++
+		p.accept(accepted)
 		for range tokens {
 			spare -= c.grow(s)
 		}

@@ -31,8 +31,7 @@ func (c *vllm) emitBursts(p *Pass) error {
 			n = c.bursts.draw()
 		}
 		if s.stamp != c.now.stamp || s.prompted == 0 {
-			p.Accepted += n
-			p.Forwards++
+			p.accept(n)
 		}
 		c.now.lengths = append(c.now.lengths, min(n, s.stop-s.len))
 	}

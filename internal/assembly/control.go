@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fakellm/engine/kv"
+	"fakellm/openai"
 )
 
 // withControl adds the routes that look into the engine or steer the answers. What lives under /sim/ is guarded.
@@ -30,6 +31,10 @@ func (s *Server) withControl(face http.Handler) http.Handler {
 			guarded.ServeHTTP(w, r)
 		case path == "/reset_prefix_cache" || path == "/flush_cache": // vLLM's and SGLang's name of the same thing
 			s.resetCache(w, r)
+		case path == "/prometheus/metrics" && s.names() == openai.DialectTRTLLM: // where trtllm-serve has them
+			r = r.Clone(r.Context())
+			r.URL.Path = "/metrics"
+			face.ServeHTTP(w, r)
 		default:
 			face.ServeHTTP(w, r)
 		}

@@ -87,7 +87,7 @@ func (s *Server) wire(c *config.Config, p *parts, o Options) error {
 	reg := prometheus.NewRegistry()
 	outside := newOutside(p.timing)
 	own := metrics.NewOwn(reg, o.Version, metrics.Gauges{Extrapolated: outside.count, OpenStreams: s.openStreams})
-	sinks := []engine.Sink{s.metrics(reg), s.tally, outside}
+	sinks := append(s.metrics(reg), s.tally, outside)
 	origin := time.Now()
 	more, err := s.publishers(c, origin)
 	if err != nil {
@@ -139,30 +139,6 @@ func policy(c *config.Config) openai.Policy {
 		return openai.PolicyLenient
 	default:
 		return openai.PolicyNormal
-	}
-}
-
-// metrics chooses the set by dialect; OpenAI itself has none, so there the backend's own names count.
-func (s *Server) metrics(reg prometheus.Registerer) engine.Sink {
-	c := metrics.Config{
-		Model: s.model(), Ranks: s.engine.DPSize, Workers: s.cfg.NumWorkers, MaxModelLen: LongestSequence(s.engine),
-		BlockSize: s.engine.BlockSize, Blocks: s.engine.NumGPUBlocks, Drafts: s.engine.NumSpeculativeTokens,
-		Cache: map[string]string{
-			"block_size": fmt.Sprint(s.engine.BlockSize), "num_gpu_blocks": fmt.Sprint(s.engine.NumGPUBlocks),
-			"enable_prefix_caching": fmt.Sprint(s.engine.EnablePrefixCaching), "cache_dtype": "auto",
-		},
-	}
-	names := s.cfg.Dialect
-	if openai.Dialect(names) == openai.DialectOpenAI {
-		names = string(s.engine.Backend)
-	}
-	switch openai.Dialect(names) {
-	case openai.DialectSGLang:
-		return metrics.NewSGLang(reg, c)
-	case openai.DialectTRTLLM:
-		return metrics.NewTRTLLM(reg, c)
-	default:
-		return metrics.NewVLLM(reg, c)
 	}
 }
 

@@ -33,6 +33,19 @@ func lengthBuckets(maxModelLen int) []float64 {
 	}
 }
 
+// Dynamo's bounds (spec openai-endpoint §3.5).
+func dynamoDurationBuckets() []float64 {
+	return []float64{0, 1.9, 3.4, 6.3, 12, 22, 40, 75, 140, 260, 480, 900}
+}
+
+func dynamoTTFTBuckets() []float64 {
+	return []float64{0, .0022, .0047, .01, .022, .047, .1, .22, .47, 1, 2.2, 4.7, 10, 22, 48, 100, 220, 480}
+}
+
+func dynamoITLBuckets() []float64 {
+	return []float64{0, .0019, .0035, .0067, .013, .024, .045, .084, .16, .3, .56, 1.1, 2}
+}
+
 func sglangTTFTBuckets() []float64 {
 	return []float64{.1, .2, .4, .6, .8, 1, 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, 400}
 }
@@ -45,6 +58,11 @@ func sglangITLBuckets() []float64 {
 	return []float64{
 		.002, .004, .006, .008, .01, .015, .02, .025, .03, .035, .04, .06, .08, .1, .2, .4, .6, .8, 1, 2, 4, 6, 8,
 	}
+}
+
+// sglangRetractionBuckets are numbers of retractions; the source does not list SGLang's own.
+func sglangRetractionBuckets() []float64 {
+	return []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 75, 100}
 }
 
 func sglangQueueBuckets() []float64 {

@@ -159,9 +159,22 @@ func TestOtherEnginesNames(t *testing.T) {
 			"trtllm_time_to_first_token_seconds": 2, "trtllm_time_per_output_token_seconds": 1.5,
 			"trtllm_e2e_request_latency_seconds": 5, "trtllm_request_queue_time_seconds": 1,
 		}},
+		{NewDynamo, map[string]float64{
+			"dynamo_frontend_requests_total": 1, "dynamo_frontend_inflight_requests": 2, "dynamo_frontend_queued_requests": 2,
+			"dynamo_frontend_request_duration_seconds": 5, "dynamo_frontend_time_to_first_token_seconds": 2,
+			"dynamo_frontend_inter_token_latency_seconds": 3, "dynamo_frontend_input_sequence_tokens": 100,
+			"dynamo_frontend_output_sequence_tokens": 3, "dynamo_frontend_output_tokens_total": 3,
+			"dynamo_frontend_cached_tokens": 64, "dynamo_frontend_model_context_length": 4096,
+			"dynamo_frontend_model_kv_cache_block_size": 16, "dynamo_frontend_model_total_kv_blocks": 12,
+			"dynamo_frontend_model_max_num_seqs": 8, "dynamo_frontend_model_cancellation_total": 0,
+			"dynamo_frontend_disconnected_clients": 7,
+		}},
 	} {
 		reg := prometheus.NewPedanticRegistry()
-		s := row.make(reg, Config{Model: "m", Ranks: 1, Workers: 1, BlockSize: 16, Blocks: 12})
+		s := row.make(reg, Config{
+			Model: "m", Ranks: 1, Workers: 1, BlockSize: 16, Blocks: 12, MaxModelLen: 4096,
+			MaxNumSeqs: 8, Disconnected: func() int64 { return 7 },
+		})
 		serve(s, &engine.Request{ID: 1, PromptTokens: 100, FinishReason: "length"}, 64)
 		got := map[string]float64{}
 		families, err := reg.Gather()
@@ -169,13 +182,86 @@ func TestOtherEnginesNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range families {
-			m := f.GetMetric()[0]
-			if _, wanted := row.want[f.GetName()]; wanted {
-				got[f.GetName()] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetHistogram().GetSampleSum()
+			for _, m := range f.GetMetric() {
+				if _, wanted := row.want[f.GetName()]; !wanted {
+					continue
+				}
+				got[f.GetName()] += m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetHistogram().GetSampleSum()
 			}
 		}
 		if diff := cmp.Diff(row.want, got); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+// speculative is one prompt of 8 tokens and an answer of 20, in bursts of up to 3 (two drafts), after one retraction.
+func speculative(s engine.Sink) {
+	r := &engine.Request{ID: 1, PromptTokens: 8, FinishReason: "length"}
+	s.Began(&engine.Pass{Admitted: []engine.Admission{{Req: r}}})
+	end := engine.Time(0)
+	for _, n := range []int{1, 3, 3, 3, 2, 3, 3, 2} {
+		end += second
+		p := &engine.Pass{
+			End: end, ScheduledTokens: 2, Forwards: 1, Accepted: n, Decode: engine.DecodeBatch{Requests: 1, ActiveKV: 9},
+			Outputs: []engine.Output{{Req: r, Tokens: n}},
+		}
+		for at := range n - 1 {
+			p.AcceptedAt[at] = 1
+		}
+		if end == 2*second {
+			s.Began(&engine.Pass{Preempted: []engine.Preemption{{Req: r}}})
+		}
+		if end == 8*second {
+			p.Outputs[0].End = engine.Completed
+		}
+		s.Ended(p)
+	}
+}
+
+// TestSpeculation: what was drafted and accepted, by position, and iterations that count what vLLM counts.
+func TestSpeculation(t *testing.T) {
+	c := Config{Model: "m", Ranks: 1, Workers: 1, MaxModelLen: 4096, Drafts: 2}
+	reg := prometheus.NewPedanticRegistry()
+	speculative(NewVLLM(reg, c))
+	want := `
+# HELP vllm:spec_decode_num_accepted_tokens_per_pos_total Draft tokens accepted, by position in the draft.
+# TYPE vllm:spec_decode_num_accepted_tokens_per_pos_total counter
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",model_name="m",position="0"} 7
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",model_name="m",position="1"} 5
+# HELP vllm:spec_decode_num_accepted_tokens_total Draft tokens accepted.
+# TYPE vllm:spec_decode_num_accepted_tokens_total counter
+vllm:spec_decode_num_accepted_tokens_total{engine="0",model_name="m"} 12
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "vllm:spec_decode_num_accepted_tokens_per_pos_total",
+		"vllm:spec_decode_num_accepted_tokens_total"); err != nil {
+		t.Error(err)
+	}
+	if h := histogram(t, reg, "vllm:iteration_tokens_total"); h.GetSampleSum() != 28 || h.GetSampleCount() != 8 {
+		t.Errorf("8 prompt and 20 answer tokens in 8 passes are %v in %d", h.GetSampleSum(), h.GetSampleCount())
+	}
+	if n, err := testutil.GatherAndCount(reg, "vllm:lora_requests_info"); n != 1 || err != nil {
+		t.Errorf("%d adapter infos, %v", n, err)
+	}
+
+	reg = prometheus.NewPedanticRegistry()
+	speculative(NewSGLang(reg, c))
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		m := f.GetMetric()[0]
+		got[f.GetName()] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetHistogram().GetSampleSum()
+	}
+	for name, want := range map[string]float64{
+		"spec_accept_length": 2, "spec_accept_rate": .5, "decode_sum_seq_lens": 9, "num_retractions": 1,
+		"num_retracted_input_tokens_total": 8, "num_retracted_output_tokens_total": 1, "realtime_tokens_total": 19,
+		"num_grammar_queue_reqs": 0, "num_paused_reqs": 0, "is_cuda_graph": 0, "utilization": 0, "num_so_requests_total": 0,
+	} {
+		if v, ok := got["sglang:"+name]; !ok || v != want {
+			t.Errorf("sglang:%s is %v, %v, want %v", name, v, ok, want)
 		}
 	}
 }

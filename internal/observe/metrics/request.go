@@ -9,7 +9,7 @@ import (
 // timeline is what the sets remember of a request while it lives.
 type timeline struct {
 	arrival, admitted, first, last engine.Time
-	cached, tokens                 int
+	cached, tokens, retracted      int
 	seenFirst                      bool
 }
 
@@ -58,6 +58,8 @@ func (t *timeline) gap(at engine.Time, tokens int) (d time.Duration, first bool)
 type set interface {
 	// admitted: a first admission.
 	admitted(e int, a engine.Admission, t *timeline)
+	// preempted: a request lost its blocks; t is what is known of it, and counts this time already.
+	preempted(e int, r *engine.Request, t *timeline)
 	// prefilled: the prompt is done, with its first token or, for an answer of none, at its end.
 	prefilled(e int, r *engine.Request, t *timeline)
 	// stepped: tokens became visible, gap after the ones before (after the arrival, for the first).
@@ -84,6 +86,12 @@ func (s *sink) Began(p *engine.Pass) {
 	for _, a := range p.Admitted {
 		if t, first := s.book.admit(a, p.Start); first {
 			s.admitted(e, a, t)
+		}
+	}
+	for i := range p.Preempted {
+		if t, ok := s.book.live[p.Preempted[i].Req]; ok {
+			t.retracted++
+			s.preempted(e, p.Preempted[i].Req, t)
 		}
 	}
 	s.began(e, p)

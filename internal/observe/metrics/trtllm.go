@@ -54,6 +54,7 @@ func (s *trtllm) admitted(_ int, a engine.Admission, t *timeline) {
 	s.queue.Observe(t.admitted.Sub(t.arrival).Seconds())
 }
 
+func (s *trtllm) preempted(int, *engine.Request, *timeline) {}
 func (s *trtllm) prefilled(int, *engine.Request, *timeline) {}
 
 func (s *trtllm) stepped(_, _ int, gap time.Duration, first bool) {

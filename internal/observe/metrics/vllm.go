@@ -23,6 +23,10 @@ type Config struct {
 	Cache map[string]string
 	// Drafts is the number of draft tokens per pass; 0 for no speculative decoding.
 	Drafts int
+	// MaxNumSeqs and MaxNumBatchedTokens are the limits of a rank, shown as they are.
+	MaxNumSeqs, MaxNumBatchedTokens int
+	// Disconnected counts the clients that left early; it is called from any goroutine. Nil: not shown.
+	Disconnected func() int64
 }
 
 // engines is the number of schedulers.
@@ -43,10 +47,14 @@ type vllmEngine struct {
 	queries, hits, gpuQueries, gpuHits, preemptions, prompt, promptCached, generation prometheus.Counter
 	local, localHit, external                                                         prometheus.Counter
 	drafts, draftTokens, accepted                                                     prometheus.Counter
+	acceptedAt                                                                        []prometheus.Counter
 	success                                                                           *prometheus.CounterVec
 
 	iteration, ttft, itl, tpotOld, tpot, e2e, queue, inference, prefill, decode prometheus.Observer
 	promptLen, generationLen, maxGeneration, paramMax, paramN, computed         prometheus.Observer
+
+	// tokens is what the pass at hand counts for iteration.
+	tokens int
 }
 
 // NewVLLM registers vLLM's set and returns the sink that feeds it.
@@ -70,8 +78,11 @@ func (v *vllm) admitted(i int, a engine.Admission, t *timeline) {
 	e.queue.Observe(t.admitted.Sub(t.arrival).Seconds())
 }
 
+func (v *vllm) preempted(int, *engine.Request, *timeline) {} // RankState counts them
+
 func (v *vllm) prefilled(i int, r *engine.Request, t *timeline) {
 	e, hit := &v.engines[i], min(t.cached, r.PromptTokens)
+	e.tokens += r.PromptTokens
 	e.prompt.Add(float64(r.PromptTokens))
 	e.promptCached.Add(float64(hit))
 	e.local.Add(float64(r.PromptTokens - hit))
@@ -81,6 +92,7 @@ func (v *vllm) prefilled(i int, r *engine.Request, t *timeline) {
 // stepped counts the tokens of a burst as one step of latency, as vLLM does: they arrive at once.
 func (v *vllm) stepped(i, tokens int, gap time.Duration, first bool) {
 	e := &v.engines[i]
+	e.tokens += tokens
 	e.generation.Add(float64(tokens))
 	if first {
 		e.ttft.Observe(gap.Seconds())
@@ -102,13 +114,17 @@ func (v *vllm) began(i int, p *engine.Pass) { v.gauges(i, &p.After) }
 
 func (v *vllm) done(i int, p *engine.Pass) {
 	e := &v.engines[i]
-	if p.ScheduledTokens > 0 {
-		e.iteration.Observe(float64(p.ScheduledTokens))
+	if e.tokens > 0 {
+		e.iteration.Observe(float64(e.tokens))
+		e.tokens = 0
 	}
 	if v.c.Drafts > 0 && p.Forwards > 0 {
 		e.drafts.Add(float64(p.Forwards))
 		e.draftTokens.Add(float64(p.Forwards * v.c.Drafts))
 		e.accepted.Add(float64(p.Accepted - p.Forwards))
+		for at, c := range e.acceptedAt {
+			c.Add(float64(p.AcceptedAt[at]))
+		}
 	}
 	v.gauges(i, &p.After)
 }

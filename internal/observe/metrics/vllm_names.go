@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -16,6 +17,7 @@ type vllmVectors struct {
 	byReason   *prometheus.GaugeVec
 	bySource   *prometheus.CounterVec
 	success    *prometheus.CounterVec
+	acceptedAt *prometheus.CounterVec // nil without speculation
 }
 
 type family struct{ name, help string }
@@ -67,6 +69,11 @@ func vllmDefinitions(reg prometheus.Registerer, c Config) *vllmVectors {
 	d.success = register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "vllm:request_success_total", Help: "Requests that ended, by reason.",
 	}, append(slices.Clone(labels), "finished_reason")))
+	if c.Drafts > 0 {
+		d.acceptedAt = register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "vllm:spec_decode_num_accepted_tokens_per_pos_total", Help: "Draft tokens accepted, by position in the draft.",
+		}, append(slices.Clone(labels), "position")))
+	}
 	d.defineHistograms(reg, c, labels)
 	defineInfo(reg, c)
 	return d
@@ -86,7 +93,7 @@ func (d *vllmVectors) defineHistograms(reg prometheus.Registerer, c Config, labe
 		family{"request_params_max_tokens", "max_tokens asked for."},
 		family{"request_prefill_kv_computed_tokens", "Prompt tokens computed, not reused, per finished request."})
 	add([]float64{1, 2, 5, 10, 20}, family{"request_params_n", "Choices asked for."})
-	add(stepBuckets(), family{"iteration_tokens_total", "Tokens computed per pass."})
+	add(stepBuckets(), family{"iteration_tokens_total", "Tokens per pass: generated ones, and whole prompts when their prefill is done."})
 	add(ttftBuckets(), family{"time_to_first_token_seconds", "From arrival to first token."})
 	add(itlBuckets(),
 		family{"inter_token_latency_seconds", "Between two tokens of a request."},
@@ -100,11 +107,15 @@ func (d *vllmVectors) defineHistograms(reg prometheus.Registerer, c Config, labe
 		family{"request_decode_time_seconds", "From first token to last token."})
 }
 
-// defineInfo registers the constant gauges: the sleep state (always awake) and the cache configuration.
+// defineInfo registers the constant gauges: the sleep state (always awake), the cache configuration and adapters (none).
 func defineInfo(reg prometheus.Registerer, c Config) {
 	sleep := register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "vllm:engine_sleep_state", Help: "1 for the state the engine is in.",
 	}, []string{"model_name", "engine", "sleep_state"}))
+	register(reg, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "vllm:lora_requests_info", Help: "Time of the scrape in Unix seconds; adapters are labels, and there are none.",
+		ConstLabels: prometheus.Labels{"max_lora": "0", "waiting_lora_adapters": "", "running_lora_adapters": ""},
+	}, func() float64 { return float64(time.Now().UnixNano()) / 1e9 }))
 	names := slices.Sorted(maps.Keys(c.Cache))
 	info := register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "vllm:cache_config_info", Help: "Settings of the KV cache, as labels.",
@@ -162,6 +173,9 @@ func (d *vllmVectors) engine(c Config, name string) vllmEngine {
 	if c.Drafts > 0 {
 		e.drafts, e.draftTokens = k("spec_decode_num_drafts_total"), k("spec_decode_num_draft_tokens_total")
 		e.accepted = k("spec_decode_num_accepted_tokens_total")
+		for at := range c.Drafts {
+			e.acceptedAt = append(e.acceptedAt, d.acceptedAt.WithLabelValues(c.Model, name, strconv.Itoa(at)))
+		}
 	}
 	return e
 }
