@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -151,7 +152,10 @@ func (s *Server) breaking(c *gin.Context, plan fault.Plan, next func()) {
 				status = statusGone
 			}
 			c.Set(keyStatus, status)
-			if w.Lost() {
+			switch err := w.Ended(); {
+			case errors.Is(err, fault.ErrInjected):
+				c.Set(keyCut, false) // the fault has ended it as it wants, which may be cleanly
+			case err != nil:
 				c.Set(keyDelivered, false)
 			}
 			if w.finished != nil {

@@ -2,7 +2,6 @@ package fault
 
 import (
 	"bytes"
-	"errors"
 	"time"
 )
 
@@ -45,9 +44,9 @@ func (w *Writer) Left() Left {
 	return w.left
 }
 
-// Lost says that some of what was written could not leave, though no fault kept it back: the client had gone. It is
-// known when Finish has returned.
-func (w *Writer) Lost() bool {
+// Ended is why a response ended before all that was written had left: ErrInjected when a fault ended it, another error
+// when its client had gone, nil when nothing did. It is known when Finish has returned.
+func (w *Writer) Ended() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	err := w.err
@@ -56,7 +55,7 @@ func (w *Writer) Lost() bool {
 		err = p.err
 		p.mu.Unlock()
 	}
-	return err != nil && !errors.Is(err, ErrInjected)
+	return err
 }
 
 // leave notes that everything written has left by now.

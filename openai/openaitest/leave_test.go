@@ -89,3 +89,15 @@ func TestLeavingOverTCP(t *testing.T) {
 		t.Errorf("%d disconnects counted, %d in the journal, want none", counted, known)
 	}
 }
+
+// TestErrorEventEndsCleanly: a stream that a fault ends with an error event is whole for HTTP, over TCP too.
+func TestErrorEventEndsCleanly(t *testing.T) {
+	t.Parallel()
+	s := openaitest.Start(t)
+	for _, fault := range []string{"error;at=3", "stall=1ms;at=1, error;at=2"} {
+		const body = `{"model":"m","max_tokens":8,"stream":true,"messages":[{"role":"user","content":"x"}]}`
+		if _, text := post(t, s, "/chat/completions", body, "X-Sim-Fault", fault); !strings.Contains(text, `data: {"error"`) {
+			t.Errorf("%s: %s", fault, text)
+		}
+	}
+}
