@@ -36,6 +36,7 @@ func (s *Server) answerChat(c *gin.Context, p *planned, req *ChatRequest) []run 
 	// Known before the first byte leaves: the next turn may come with the last.
 	s.voices.keep(p.choices)
 	who := s.identity("chatcmpl-", req.Model)
+	who.rename("chatcmpl-", req.AnswerID)
 	if s.opts.Dialect == DialectOpenAI {
 		who.tier = servedTier(req.ServiceTier)
 	}

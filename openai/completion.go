@@ -17,6 +17,7 @@ func (s *Server) completion(c *gin.Context) {
 // answerCompletion paces and writes a planned answer, and returns how far it came.
 func (s *Server) answerCompletion(c *gin.Context, p *planned, req *CompletionRequest) []run {
 	who := s.identity("cmpl-", req.Model)
+	who.rename("cmpl-", req.AnswerID)
 	if req.Stream {
 		st := s.newStream(c, p, &req.Sampling, who, false)
 		s.serveStream(c, st, p)

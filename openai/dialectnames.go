@@ -82,18 +82,6 @@ func (s *shape) in(d Dialect, r routes) *shape {
 	return &shape{members: members, names: slices.Sorted(maps.Keys(members))}
 }
 
-// nameTokens reads return_tokens_as_token_ids, which vLLM alone knows.
-func (c checker) nameTokens(raw json.RawMessage) (bool, error) {
-	if c.dialect != DialectVLLM || isNull(raw) {
-		return false, nil
-	}
-	const field = "return_tokens_as_token_ids"
-	if kindOf(raw) != "a boolean" {
-		return false, badRequest(field, codeType, "invalid type for '%s': expected a boolean, got %s", field, kindOf(raw))
-	}
-	return string(raw) == "true", nil
-}
-
 // constraintFields are the members by which the engines' clients say what an answer has to look like. They are raw,
 // because other dialects do not know them and so refuse nothing in them.
 type constraintFields struct {

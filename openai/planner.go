@@ -129,6 +129,8 @@ type Sampling struct {
 	StreamInterval int
 	// ReturnTokenIDs asks for the ids of all tokens (engines).
 	ReturnTokenIDs bool
+	// AnswerID is what follows the prefix in the id of the answer; empty for one that the server makes (vLLM).
+	AnswerID string
 	// NameTokens shows tokens in log probabilities as "token_id:N" (vLLM).
 	NameTokens bool
 	// Rank is the data-parallel rank asked for, or -1.

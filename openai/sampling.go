@@ -81,7 +81,7 @@ func (c checker) check(b *shared, h http.Header) (Sampling, error) {
 		s.Seed = s.Wishes.Seed
 	}
 	s.SessionKey = orDefault(s.Wishes.Session, s.SessionKey)
-	if s.NameTokens, err = c.nameTokens(b.NameTokens); err != nil {
+	if err = c.vllm(&s, &b.engineFields, h); err != nil {
 		return s, err
 	}
 	s.Rank, err = c.rank(b, h)
