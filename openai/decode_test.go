@@ -20,6 +20,9 @@ func FuzzChatRequest(f *testing.F) {
 		}
 	}
 	f.Add([]byte(fullRequest))
+	for _, c := range []string{`{"regex":"a)(b"}`, `{"choice":["a",null]}`, `{"json":"{"}`, `{"json_object":1}`, `{"grammar":""}`, `[]`} {
+		f.Add([]byte(withField(`"structured_outputs":` + c + `,"request_id":"i"`)))
+	}
 	for _, sim := range []string{`{"output_tokens":9007199254740993}`, `{"reply":"a","refusal":"b"}`, `[]`, `{"mood":1}`, `null`} {
 		f.Add([]byte(hello[:len(hello)-1] + `,"x_sim":` + sim + `,"stream_interval":0}`))
 	}
@@ -33,6 +36,10 @@ func FuzzChatRequest(f *testing.F) {
 			}
 			text, err := c.completion(body, http.Header{}, 64)
 			mustJudge(t, text == nil, err)
+		}
+		for _, d := range Dialects() {
+			req, err := checker{dialect: d, policy: PolicyStrict}.chat(body, http.Header{}, 64)
+			mustJudge(t, req == nil, err)
 		}
 	})
 }
