@@ -160,15 +160,7 @@ func (s *Server) breaking(c *gin.Context, plan fault.Plan, next func()) {
 			}
 			if w.finished != nil {
 				w.finished()
-				return
 			}
-			left := w.Left()
-			l := departure{first: left.First, last: left.Last}.latency(c.GetTime(keyStart))
-			entry.Update(func(r *journal.Record) {
-				if r.Observed != nil {
-					r.Observed = l
-				}
-			})
 		}()
 		w.WriteHeaderNow()
 		w.Finish()

@@ -1,7 +1,7 @@
 package openai
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -68,9 +68,8 @@ func (r *Recorder) pass(s *Server, c *gin.Context, route string, body []byte) {
 		if resp, err = r.client.Do(req); err == nil {
 			defer func() { _ = resp.Body.Close() }()
 			entry.Update(func(rec *journal.Record) { rec.Mapping = "upstream" })
-			heard := &script.Recording{Route: route, Request: body}
-			err = r.relay(s, c, resp, heard, start)
-			entry.Update(func(rec *journal.Record) { note(rec, heard, err) })
+			p := passage{rec: script.Recording{Route: route, Request: body}}
+			p.report(c, r.relay(s, c, resp, &p, start))
 			return
 		}
 	}
@@ -82,17 +81,6 @@ func (r *Recorder) pass(s *Server, c *gin.Context, route string, body []byte) {
 		Status: http.StatusBadGateway, Type: typeServer, Code: "upstream_unreachable",
 		Message: "the endpoint that answers are recorded from cannot be reached: " + err.Error(),
 	})
-}
-
-// note completes the record of a request that was passed on; err says why it was not recorded.
-func note(rec *journal.Record, heard *script.Recording, err error) {
-	if err != nil {
-		rec.Error = "recording: " + err.Error()
-	}
-	rec.Observed = &journal.Latency{TTFT: heard.TTFTMs, Total: heard.TotalMs}
-	if heard.PromptTokens > 0 {
-		rec.Usage = &journal.Usage{Prompt: heard.PromptTokens, Completion: heard.CompletionTokens}
-	}
 }
 
 // request is the client's request for the real endpoint.
@@ -132,46 +120,25 @@ func copyHeader(dst, src http.Header) {
 }
 
 // relay gives an answer to the client as it comes, and records it when all of it has passed. O(bytes).
-func (r *Recorder) relay(s *Server, c *gin.Context, resp *http.Response, rec *script.Recording, start time.Time) error {
+func (r *Recorder) relay(s *Server, c *gin.Context, resp *http.Response, p *passage, start time.Time) error {
 	copyHeader(c.Writer.Header(), resp.Header)
 	c.Status(resp.StatusCode)
 	c.Writer.WriteHeaderNow()
-	// A connection that cannot keep deadlines simply has none.
-	rc := http.NewResponseController(c.Writer)
-	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }()
-	var heard []byte
-	chunk := make([]byte, 32<<10)
-	for {
-		n, err := resp.Body.Read(chunk)
-		if n > 0 {
-			if rec.TTFTMs == 0 {
-				rec.TTFTMs = milliseconds(time.Since(start))
-			}
-			if len(heard) <= script.MaxTapeLine {
-				heard = append(heard, chunk[:n]...)
-			}
-			_ = rc.SetWriteDeadline(time.Now().Add(s.opts.WriteTimeout))
-			if _, err := c.Writer.Write(chunk[:n]); err != nil {
-				return fmt.Errorf("the client left: %w", err)
-			}
-			c.Writer.Flush()
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("the endpoint broke off: %w", err)
-		}
+	p.stream = strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	err := p.copy(c, resp.Body, s.opts.WriteTimeout, start)
+	if err != nil {
+		c.Set(keyCut, true)
+	} else {
+		c.Set(keyDelivered, true)
 	}
-	rec.TotalMs = milliseconds(time.Since(start))
 	if !lasting(resp.StatusCode) {
-		return nil
-	}
-	stream := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
-	if err := rec.Listen(resp.StatusCode, stream, heard); err != nil {
 		return err
 	}
-	return r.write(*rec)
+	unheard := p.rec.Listen(resp.StatusCode, p.stream, p.heard)
+	if err = cmp.Or(err, unheard); err != nil {
+		return err
+	}
+	return r.write(p.rec)
 }
 
 // lasting tells answers that belong to the request from those that belong to a key or to the moment, which nobody

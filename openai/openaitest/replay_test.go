@@ -104,3 +104,20 @@ func TestReplayThinks(t *testing.T) {
 		})
 	}
 }
+
+// TestJournalOfARecordedStream: events and bytes are those that the client got, usage and finish reason the endpoint's.
+func TestJournalOfARecordedStream(t *testing.T) {
+	tape := filepath.Join(t.TempDir(), "tape.jsonl")
+	origin := openaitest.Start(t)
+	rec := openaitest.Start(t, openaitest.Set("record_from", origin.BaseURL()), openaitest.Set("record_to", tape))
+	const body = `{"model":"m","max_tokens":9,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true},` +
+		`"messages":[{"role":"user","content":"x"}]}`
+	_, text := post(t, rec, "/chat/completions", body)
+	got, want := rec.Requests()[0], origin.Requests()[0]
+	if got.Bytes != int64(len(text)) || got.Events != want.Events || got.Usage != want.Usage || got.Usage.Completion != 9 {
+		t.Errorf("%d bytes of %d, %d events of %d, usage %+v, want %+v", got.Bytes, len(text), got.Events, want.Events, got.Usage, want.Usage)
+	}
+	if diff := cmp.Diff(want.FinishReasons, got.FinishReasons); diff != "" || len(got.FinishReasons) != 1 || got.Disconnected || got.Error != "" {
+		t.Errorf("%+v %s", got, diff)
+	}
+}

@@ -143,10 +143,14 @@ type Request struct {
 	// Fault is what was to go wrong, Fired what of it came about.
 	Fault string `json:"fault"`
 	Fired string `json:"fault_fired"`
-	Usage struct {
+	// FinishReasons are those of the choices, Error is what went wrong on our side.
+	FinishReasons []string `json:"finish_reasons"`
+	Error         string   `json:"error"`
+	Usage         struct {
 		Prompt     int `json:"prompt_tokens"`
 		Cached     int `json:"cached_tokens"`
 		Completion int `json:"completion_tokens"`
+		Reasoning  int `json:"reasoning_tokens"`
 	} `json:"usage"`
 	// Events and Bytes were written as a stream.
 	Events int64 `json:"events"`

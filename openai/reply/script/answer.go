@@ -76,6 +76,7 @@ func (r *Recording) Listen(status int, stream bool, body []byte) error {
 		}
 		return r.hear(&w)
 	}
+	events := int64(0)
 	for n := 1; len(body) > 0; n++ {
 		var event []byte
 		event, body, _ = bytes.Cut(body, []byte("\n\n"))
@@ -86,12 +87,16 @@ func (r *Recording) Listen(status int, stream bool, body []byte) error {
 		if data = bytes.TrimSpace(data); string(data) == "[DONE]" {
 			break
 		}
+		events++
 		var w wireAnswer
 		if err := json.Unmarshal(data, &w); err != nil {
 			return fmt.Errorf("event %d: %w", n, err)
 		}
 		if err := r.hear(&w); err != nil {
 			return fmt.Errorf("event %d: %w", n, err)
+		}
+		if w.speaks() {
+			r.Spoke = append(r.Spoke, events)
 		}
 	}
 	if len(r.Answers) == 0 {
@@ -125,6 +130,37 @@ func (r *Recording) hear(w *wireAnswer) error {
 		}
 	}
 	return nil
+}
+
+// speaks says whether the first choice says something in a chunk: words, or a part of a tool call.
+func (w *wireAnswer) speaks() bool {
+	has := func(s *string) bool { return s != nil && *s != "" }
+	for i := range w.Choices {
+		c := &w.Choices[i]
+		if c.Index != 0 {
+			continue
+		}
+		if has(c.Text) {
+			return true
+		}
+		if m := c.Delta; m != nil {
+			return has(m.Content) || has(m.Refusal) || has(m.Reasoning) || has(m.ReasoningContent) ||
+				m.Audio != nil && m.Audio.Transcript != "" || len(m.ToolCalls) > 0
+		}
+	}
+	return false
+}
+
+// Hidden is how many tokens choice number at, from 0, thought unseen: usage counts them for all choices together, so
+// each has the same share. Thinking that is shown is counted by its words.
+func (r *Recording) Hidden(at int) int {
+	for i := range r.Answers {
+		if r.Answers[i].Reasoning != "" {
+			return 0
+		}
+	}
+	n, all := len(r.Answers), min(max(r.ReasoningTokens, 0), maxReasoning)
+	return all*(at+1)/n - all*at/n
 }
 
 func (a *RecordedAnswer) hear(c *wireChoice) error {

@@ -34,6 +34,9 @@ type Recording struct {
 	ReasoningTokens  int     `json:"reasoning_tokens,omitempty"`
 	TTFTMs           float64 `json:"ttft_ms,omitempty"`
 	TotalMs          float64 `json:"total_ms,omitempty"`
+	// Spoke are the numbers, from 1, of the events of a stream in which the first choice said something. Listen notes them;
+	// they are on no tape.
+	Spoke []int64 `json:"-"`
 }
 
 // RecordedAnswer is one choice as it was said.
@@ -194,18 +197,6 @@ func (p Played) Outcome(sample int) Outcome {
 	at := sample % len(p.rec.Answers)
 	a := p.rec.Answers[at]
 	o.Text, o.Reasoning, o.Refusal, o.Calls, o.FinishReason = a.Text, a.Reasoning, a.Refusal, a.Calls, a.FinishReason
-	o.Hidden = p.rec.hidden(at)
+	o.Hidden = p.rec.Hidden(at)
 	return o
-}
-
-// hidden is how many tokens choice number at thought unseen: usage counts them for all choices together, so each has
-// the same share. Thinking that is shown is counted by its words.
-func (r *Recording) hidden(at int) int {
-	for i := range r.Answers {
-		if r.Answers[i].Reasoning != "" {
-			return 0
-		}
-	}
-	n, all := len(r.Answers), min(max(r.ReasoningTokens, 0), maxReasoning)
-	return all*(at+1)/n - all*at/n
 }

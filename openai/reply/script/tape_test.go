@@ -25,14 +25,14 @@ data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"c1","functi
 
 data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"}"}}]},"finish_reason":"stop"}]}
 
-data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9}}
+data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":2},"completion_tokens_details":{"reasoning_tokens":4}}}
 
 data: [DONE]
 
 `
 	hello := "hello"
 	want := script.Recording{
-		Status: 200, Model: "m", PromptTokens: 3, CompletionTokens: 9,
+		Status: 200, Model: "m", PromptTokens: 3, CompletionTokens: 9, CachedTokens: 2, ReasoningTokens: 4, Spoke: []int64{2, 4, 5, 6},
 		Answers: []script.RecordedAnswer{
 			{Reasoning: "hm", FinishReason: "stop", Calls: []script.Call{
 				{ID: "c0", Name: "f"}, {ID: "c1", Name: "g", Arguments: `{}`},
