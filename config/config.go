@@ -12,6 +12,8 @@ type Config struct {
 	Control `koanf:",squash"`
 	// Origin says where settings were given, for messages; [Load] fills it in.
 	Origin Origin `koanf:"-"`
+	// Bad are the keys whose values [Load] refused: what is there in their place is no more than possible.
+	Bad []string `koanf:"-"`
 }
 
 // Server says where and how the endpoint listens.
@@ -95,7 +97,7 @@ type Observe struct {
 	Dialect        string `koanf:"dialect" jsonschema:"enum=openai,enum=vllm,enum=sglang,enum=trtllm,enum=dynamo" jsonschema_description:"whose error bodies, field names and metrics are imitated"`
 	StreamInterval int    `koanf:"stream_interval" jsonschema:"minimum=1" jsonschema_description:"tokens bundled into one chunk of a stream"`
 	KVEventsPort   int    `koanf:"zmq_kv_events_port" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"first port of the ZMQ publishers of KV events, one per rank; 0: off"`
-	KVReplayPort   int    `koanf:"zmq_replay_port" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"first port of the ZMQ replay sockets of KV events; 0: off"`
+	KVReplayPort   int    `koanf:"zmq_replay_port" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"first port of the ZMQ replay sockets of KV events, beside zmq_kv_events_port; 0: off"`
 	KVEventsTopic  string `koanf:"kv_events_topic" jsonschema_description:"topic frame of KV events; {rank}, {worker} and {model} are filled in"`
 	FPMPort        int    `koanf:"zmq_fpm_port" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"first port of the ZMQ publishers of forward-pass metrics; 0: off"`
 	FPMFile        string `koanf:"fpm_jsonl" jsonschema_description:"file that receives forward-pass metrics as JSON lines"`

@@ -126,6 +126,9 @@ func TestBadSettings(t *testing.T) {
 		{"a nested key twice", "port: 1\nx: {a: 1, a: 2}\n", nil, nil, `fakellm.yaml:2: mapping key "a" already defined`},
 		{"null where zero means something else", "port: null\n", nil, nil, `port: null is not a value`},
 		{"more workers than any machine holds", "num_workers: 1000000\n", nil, nil, `num_workers: 1000000 is above 10000`},
+		{"more than fits", "tpm: 99999999999999999999\n", nil, nil, `fakellm.yaml:1: tpm: 1e+20 is too large, at most 9223372036854775807`},
+		{"a variable with more than fits", "", []string{"FAKELLM_TPM=99999999999999999999"}, nil, `tpm: "99999999999999999999" is too large`},
+		{"less than fits", "", []string{"FAKELLM_TPM=-99999999999999999999"}, nil, `tpm: "-99999999999999999999" is too small`},
 		{"not a number", "decode_ms: .nan\n", nil, nil, `not a finite number`},
 	} {
 		t.Run(row.why, func(t *testing.T) {
@@ -216,7 +219,7 @@ func TestDashesJSONAndNull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, errs := coerce(values, map[string]string{})
+	got, _, errs := coerce(values, map[string]string{})
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -294,4 +297,25 @@ func FuzzParseFile(f *testing.F) {
 			coerce(values, from)
 		}
 	})
+}
+
+// TestOthers: what depends on a bad value is not told, everything else is.
+func TestOthers(t *testing.T) {
+	c, err := Load(Source{Environ: []string{"FAKELLM_NUM_SPECULATIVE_TOKENS=9", "FAKELLM_BACKEND=x", "FAKELLM_PORT=a", "FAKELLM_DECODE_MS=-1"}})
+	if err == nil || c.NumSpeculativeTokens != 5 || c.Backend != "vllm" || c.Port != 8000 || c.DecodeMS != 0 {
+		t.Errorf("%v, and in their place %d %s %d %v", err, c.NumSpeculativeTokens, c.Backend, c.Port, c.DecodeMS)
+	}
+	got := c.Others(func(*Config) error {
+		return errors.Join(errors.New("limit: b"), errors.New("acceptance_rates: set num_speculative_tokens"), errors.New("host: x"))
+	})
+	if got == nil || got.Error() != "limit: b\nhost: x" {
+		t.Error(got)
+	}
+	c, err = Load(Source{File: "/nope", FileFrom: "flag --config"})
+	if err == nil || !strings.HasPrefix(err.Error(), "flag --config: open /nope") {
+		t.Error(err)
+	}
+	if got := c.Others(func(*Config) error { return errors.New("limit: b") }); got != nil {
+		t.Errorf("%v is said of settings that could not be read", got)
+	}
 }

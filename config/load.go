@@ -15,8 +15,8 @@ import (
 
 // Source is where settings come from. The zero value loads the defaults.
 type Source struct {
-	// File is the path of a YAML or JSON file; empty for none.
-	File string
+	// File is the path of a YAML or JSON file; empty for none. FileFrom says where that path was given, for messages.
+	File, FileFrom string
 	// Environ is the environment as os.Environ gives it.
 	Environ []string
 	// Flags are parsed flags; only those that were set count.
@@ -24,7 +24,8 @@ type Source struct {
 }
 
 // Load merges defaults, file, environment and flags, each over the one before, and checks every value against its range.
-// The error joins every problem found; each names where it stands (file and line, variable or flag) and the value.
+// The error joins every problem found; each names where it stands (file and line, variable or flag) and the value. With an
+// error the settings are good for [Config.Others] only.
 func Load(src Source) (Config, error) {
 	k := koanf.New(".")
 	var origin Origin
@@ -37,14 +38,21 @@ func Load(src Source) (Config, error) {
 		return Config{}, err
 	}
 	var problems []error
+	var bad []string
 	for _, layer := range []func() (map[string]any, map[string]string, error){
-		func() (map[string]any, map[string]string, error) { return fileLayer(src.File) },
+		src.fileLayer,
 		func() (map[string]any, map[string]string, error) { return envLayer(src.Environ) },
 		func() (map[string]any, map[string]string, error) { return flagLayer(src.Flags, k) },
 	} {
 		values, from, err := layer()
-		problems = append(problems, err)
-		values, errs := coerce(values, from)
+		if err != nil { // nothing is known of any setting
+			problems = append(problems, err)
+			for _, f := range Fields() {
+				bad = append(bad, f.Key)
+			}
+		}
+		values, refused, errs := coerce(values, from)
+		bad = append(bad, refused...)
 		problems = append(problems, errs...)
 		if err := k.Load(confmap.Provider(values, ""), nil); err != nil {
 			return Config{}, err
@@ -61,12 +69,13 @@ func Load(src Source) (Config, error) {
 	if err := k.UnmarshalWithConf("", &c, conf); err != nil {
 		return Config{}, err
 	}
-	c.Origin = origin
+	c.Origin, c.Bad = origin, bad
 	return c, errors.Join(append(problems, c.check())...)
 }
 
-func coerce(values map[string]any, from map[string]string) (map[string]any, []error) {
-	out, errs := map[string]any{}, []error{}
+// coerce gives values their types; refused are the keys of those that have another.
+func coerce(values map[string]any, from map[string]string) (out map[string]any, refused []string, errs []error) {
+	out = map[string]any{}
 	known := map[string]Field{}
 	for _, f := range Fields() {
 		known[f.Key] = f
@@ -80,11 +89,12 @@ func coerce(values map[string]any, from map[string]string) (map[string]any, []er
 		v, err := f.parse(values[key])
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %s: %w", from[key], key, err))
+			refused = append(refused, key)
 			continue
 		}
 		out[key] = v
 	}
-	return out, errs
+	return out, refused, errs
 }
 
 func envLayer(environ []string) (map[string]any, map[string]string, error) {
@@ -146,26 +156,29 @@ func flagLayer(flags *pflag.FlagSet, k *koanf.Koanf) (map[string]any, map[string
 	return values, from, nil
 }
 
-// FilePath returns the file to load: the flag's value, else FAKELLM_CONFIG.
-func FilePath(flag string, environ []string) string {
+// FilePath returns the file to load and where it was given: the flag's value, else FAKELLM_CONFIG.
+func FilePath(flag string, environ []string) (path, from string) {
 	if flag != "" {
-		return flag
+		return flag, "flag --config"
 	}
 	for _, e := range environ {
 		if v, ok := strings.CutPrefix(e, EnvPrefix+"CONFIG="); ok {
-			return v
+			return v, "environment " + EnvPrefix + "CONFIG"
 		}
 	}
-	return ""
+	return "", ""
 }
 
-func fileLayer(path string) (map[string]any, map[string]string, error) {
-	if path == "" {
+func (s *Source) fileLayer() (map[string]any, map[string]string, error) {
+	if s.File == "" {
 		return nil, nil, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(s.File)
+	if err != nil && s.FileFrom != "" {
+		return nil, nil, fmt.Errorf("%s: %w", s.FileFrom, err)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("config file: %w", err)
 	}
-	return ParseFile(path, data)
+	return ParseFile(s.File, data)
 }

@@ -70,18 +70,48 @@ func parseInt(v any, t reflect.Type) (any, error) {
 	if x, ok := v.(float64); ok && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		text = strconv.FormatFloat(x, 'f', 0, 64) // JSON has no integers
 	}
+	if x, ok := v.(float64); ok && math.Abs(x) >= 1<<63 && !math.IsInf(x, 0) {
+		text = strconv.FormatFloat(x, 'f', 0, 64) // rounded, but too large either way
+	}
 	if t.Kind() == reflect.Uint64 {
 		n, err := strconv.ParseUint(text, 10, 64)
+		if errors.Is(err, strconv.ErrRange) {
+			return nil, fmt.Errorf("%v is too large, at most %d", quoted(v), uint64(math.MaxUint64))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%v is not a whole number of at most 64 bits", quoted(v))
 		}
 		return n, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return nil, fmt.Errorf("%v is %s", quoted(v), beyond(text))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%v is not a whole number", quoted(v))
 	}
 	return int(n), nil
+}
+
+// beyond says by which bound a whole number does not fit.
+func beyond(number string) string {
+	if strings.HasPrefix(number, "-") {
+		return fmt.Sprintf("too small, at least %d", math.MinInt64)
+	}
+	return fmt.Sprintf("too large, at most %d", math.MaxInt64)
+}
+
+// FlagError says of a whole number that fits no integer that it is too large or small; other errors of parsed flags stay
+// as they are.
+func FlagError(err error) error {
+	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok || bad.GetFlag().Value.Type() != "int" {
+		return err
+	}
+	if _, why := strconv.ParseInt(bad.GetValue(), 0, 64); !errors.Is(why, strconv.ErrRange) {
+		return err
+	}
+	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %s", bad.GetValue(), bad.GetFlag().Name, beyond(bad.GetValue()))
 }
 
 func parseFloat(v any) (any, error) {

@@ -32,8 +32,8 @@ func (c Config) Validate() []error {
 	}
 	p.check(c.NumGPUBlocks >= 1 && c.NumGPUBlocks <= math.MaxInt32, "num_gpu_blocks", c.NumGPUBlocks,
 		"must be 1 to 2147483647")
-	p.check(c.BlockSize >= least && c.BlockSize <= math.MaxInt32, "block_size", c.BlockSize,
-		fmt.Sprintf("must be at least %d for %s", least, c.Backend))
+	p.check(c.BlockSize >= least, "block_size", c.BlockSize, fmt.Sprintf("must be at least %d for %s", least, c.Backend))
+	p.check(c.BlockSize <= math.MaxInt32, "block_size", c.BlockSize, "is too large, at most 2147483647")
 	p.check(c.MaxModelLen >= 0, "max_model_len", c.MaxModelLen, "must be at least 1, or 0 for no limit")
 	p.check(c.MaxNumSeqs >= 1, "max_num_seqs", c.MaxNumSeqs, "must be at least 1")
 	p.check(c.MaxNumBatchedTokens >= 1, "max_num_batched_tokens", c.MaxNumBatchedTokens, "must be at least 1")

@@ -51,9 +51,12 @@ func Engine(c *config.Config) (engine.Config, error) {
 	return e, errors.Join(append(problems, portProblems(c)...)...)
 }
 
-// portProblems sees to it that every rank's ports exist.
+// portProblems sees to it that every rank's ports exist, and what they serve.
 func portProblems(c *config.Config) []error {
 	var out []error
+	if c.KVReplayPort > 0 && c.KVEventsPort == 0 {
+		out = append(out, fmt.Errorf("zmq_replay_port %d: needs zmq_kv_events_port, whose events it replays", c.KVReplayPort))
+	}
 	last := c.NumWorkers*c.DataParallelSize - 1
 	for _, f := range []struct {
 		name string

@@ -167,7 +167,7 @@ func loadFaults(path string) ([]fault.Rule, error) {
 	}
 	rules, err := fault.ParseRules(path, data)
 	if err != nil {
-		return nil, fmt.Errorf("faults: %w", err)
+		return nil, named("faults", err)
 	}
 	return rules, nil
 }

@@ -44,7 +44,7 @@ func newConfigPrint(env Env) *cobra.Command {
 		Use: "print [MODEL]", Short: "Print the settings that are in force, as a settings file", Args: oneArg,
 		Example: "  FAKELLM_MAX_NUM_SEQS=8 fakellm config print --config fakellm.yaml --port 9000",
 	}
-	load := settings(cmd, env, config.Fields())
+	load := settings(cmd, env, config.Fields(), nil)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := load(args)
 		if err != nil {
@@ -60,7 +60,7 @@ func newConfigCheck(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check [MODEL]", Short: "Check settings without starting anything; exit 2 names every problem", Args: oneArg,
 	}
-	load := settings(cmd, env, config.Fields())
+	load := settings(cmd, env, config.Fields(), assembly.Check)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := load(args)
 		if err != nil {
@@ -76,8 +76,10 @@ func newConfigCheck(env Env) *cobra.Command {
 }
 
 // settings gives cmd the flags of fields and returns what loads the settings once they are parsed. A positional
-// argument is the model's name.
-func settings(cmd *cobra.Command, env Env, fields []config.Field) func(args []string) (config.Config, error) {
+// argument is the model's name. When something is wrong with them, what look finds besides is told too; look may be nil.
+func settings(
+	cmd *cobra.Command, env Env, fields []config.Field, look func(*config.Config) error,
+) func(args []string) (config.Config, error) {
 	config.AddFlags(cmd.Flags(), fields)
 	for _, f := range fields {
 		if len(f.Enum) > 0 {
@@ -98,7 +100,11 @@ func settings(cmd *cobra.Command, env Env, fields []config.Field) func(args []st
 				return config.Config{}, badInput(err)
 			}
 		}
-		c, err := config.Load(config.Source{File: config.FilePath(*file, env.Environ), Environ: env.Environ, Flags: cmd.Flags()})
+		path, from := config.FilePath(*file, env.Environ)
+		c, err := config.Load(config.Source{File: path, FileFrom: from, Environ: env.Environ, Flags: cmd.Flags()})
+		if err != nil && look != nil {
+			err = errors.Join(err, c.Others(look))
+		}
 		return c, badInput(err)
 	}
 }

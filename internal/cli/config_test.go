@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,71 @@ func TestEverySettingProblem(t *testing.T) {
 	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("%s lacks %s", stderr, want)
+		}
+	}
+}
+
+// TestEveryProblemAtOnce: a value out of range hides nothing that is found while building.
+func TestEveryProblemAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bad.yaml")
+	text := "max_num_seqs: -3\nlimit: [b]\nmappings: /nope\nacceptance_rates: \"2\"\nnum_speculative_tokens: 2\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range [][]string{{"config", "check"}, {"serve"}} {
+		code, _, stderr := command(append(cmd, "--config", path)...)
+		if code != ExitUsage || strings.Count(stderr, "bad.yaml:") != 4 {
+			t.Errorf("exit %d, %s", code, stderr)
+		}
+		for _, want := range []string{
+			`bad.yaml:1: max_num_seqs: -3 is below 0`, `bad.yaml:2: limit: `, `bad.yaml:3: mappings: open /nope`,
+			`bad.yaml:4: acceptance_rates 2: must be between 0 and 1`,
+		} {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("%v: %s lacks %s", cmd, stderr, want)
+			}
+		}
+	}
+}
+
+// TestMessagesSayWhere: messages name what is wrong and where it was given.
+func TestMessagesSayWhere(t *testing.T) {
+	faults := filepath.Join(t.TempDir(), "flts.yaml")
+	if err := os.WriteFile(faults, []byte("faults:\n  - fautl: x\n  - first: [a]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := filepath.Join(t.TempDir(), "open.yaml")
+	if err := os.WriteFile(open, []byte("faults:\n  - fault: [x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--block-size", "3000000000"}, "flag --block-size: block_size 3000000000: is too large, at most 2147483647"},
+		{[]string{"--tpm", "99999999999999999999"}, `"--tpm" flag: too large, at most 9223372036854775807`},
+		{[]string{"--tpm", "-99999999999999999999"}, `"--tpm" flag: too small, at least -9223372036854775808`},
+		{[]string{"--tpm", "many"}, `must be an integer`},
+		{[]string{"--config", "/nope"}, "flag --config: open /nope"},
+		{[]string{"--faults", faults}, "flts.yaml:2: unknown key fautl"},
+		{[]string{"--faults", faults}, "flts.yaml:3: "},
+		{[]string{"--faults", open}, "open.yaml:2: did not find expected ',' or ']'"},
+		{[]string{"--zmq-replay-port", "5558"}, "flag --zmq-replay-port: zmq_replay_port 5558: needs zmq_kv_events_port"},
+	} {
+		code, _, stderr := command(append([]string{"config", "check"}, row.args...)...)
+		if code != ExitUsage || !strings.Contains(stderr, row.want) {
+			t.Errorf("%v: exit %d, %s lacks %s", row.args, code, stderr, row.want)
+		}
+	}
+	var stderr strings.Builder
+	code := Main(Env{Args: []string{"config", "check"}, Environ: []string{"FAKELLM_CONFIG=/nope"}, Stdout: io.Discard, Stderr: &stderr})
+	if code != ExitUsage || !strings.Contains(stderr.String(), "environment FAKELLM_CONFIG: open /nope") {
+		t.Errorf("exit %d, %s", code, stderr.String())
+	}
+	for _, flag := range []string{"--report-json", "--per-request-jsonl"} {
+		code, _, stderr, _ := traced(t, "", flag, "/nope/x")
+		if code != ExitFailure || !strings.Contains(stderr, "flag "+flag+": open /nope/x") {
+			t.Errorf("exit %d, %s", code, stderr)
 		}
 	}
 }

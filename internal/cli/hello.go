@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
@@ -14,9 +15,10 @@ import (
 
 // sayHello streams one chat answer from the server at base, as any client would, and prints it as it arrives.
 func sayHello(ctx context.Context, w io.Writer, base string, c *config.Config) error {
-	key := "none"
+	key, header := "none", ""
 	if len(c.APIKey) > 0 {
 		key = c.APIKey[0]
+		header = " -H " + quoteShell("Authorization: Bearer "+key)
 	}
 	conf := openai.DefaultConfig(key)
 	conf.BaseURL = base + "/v1"
@@ -67,10 +69,13 @@ func sayHello(ctx context.Context, w io.Writer, base string, c *config.Config) e
 		itl = last.Sub(first) / time.Duration(n)
 	}
 	_, err = fmt.Fprintf(w, "\n\nTTFT %.1f ms, ITL %.2f ms, %d prompt and %d answer tokens. Try it yourself:\n"+
-		"  curl -N %s/v1/chat/completions -H 'Content-Type: application/json' \\\n"+
+		"  curl -N %s/v1/chat/completions -H 'Content-Type: application/json'%s \\\n"+
 		"    -d '{\"model\":%q,\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}'\n",
-		ms(first.Sub(start)), ms(itl), usage.PromptTokens, usage.CompletionTokens, base, model)
+		ms(first.Sub(start)), ms(itl), usage.PromptTokens, usage.CompletionTokens, base, header, model)
 	return err
 }
+
+// quoteShell makes one word of s for a shell.
+func quoteShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }

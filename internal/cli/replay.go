@@ -37,7 +37,7 @@ func newReplay(env Env) *cobra.Command {
 			"  fakellm replay --input-tokens 1024 --output-tokens 128 --request-count 1000 --request-rate 5",
 		Args: oneArg,
 	}
-	load := settings(cmd, env, config.Sections("Engine", "Timing"))
+	load := settings(cmd, env, config.Sections("Engine", "Timing"), nil)
 	f := addReplayFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -147,13 +147,13 @@ func (j *replayJob) run(env Env, f *replayFlags) error {
 	summary := report.Summarize(result.Records, result.Totals)
 	if f.perRequest != "" {
 		report.SortByArrival(result.Records)
-		err = writeFile(f.perRequest, func(w io.Writer) error { return report.WriteJSONL(w, result.Records) })
+		err = writeFile("per-request-jsonl", f.perRequest, func(w io.Writer) error { return report.WriteJSONL(w, result.Records) })
 		if err != nil {
 			return err
 		}
 	}
 	if f.reportJSON != "" {
-		if err := writeFile(f.reportJSON, summary.WriteJSON); err != nil {
+		if err := writeFile("report-json", f.reportJSON, summary.WriteJSON); err != nil {
 			return err
 		}
 	}

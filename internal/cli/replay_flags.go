@@ -169,15 +169,15 @@ func (f *replayFlags) checkSize() error {
 }
 
 // writeFile writes path through a buffer and says so if that fails.
-func writeFile(path string, write func(io.Writer) error) error {
+func writeFile(flag, path string, write func(io.Writer) error) error {
 	file, err := os.Create(path)
 	if err != nil {
-		return err
+		return fmt.Errorf("flag --%s: %w", flag, err)
 	}
 	buffered := bufio.NewWriterSize(file, 1<<16)
 	err = errors.Join(write(buffered), buffered.Flush(), file.Close())
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return fmt.Errorf("flag --%s: writing %s: %w", flag, path, err)
 	}
 	return nil
 }

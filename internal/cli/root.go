@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"fakellm/config"
 )
 
 // Exit codes.
@@ -76,7 +78,7 @@ func newRoot(env Env) *cobra.Command {
 		RunE: group, Args: cobra.ArbitraryArgs,
 	}
 	root.SetVersionTemplate("fakellm {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(config.FlagError(err)) })
 	root.AddCommand(newServe(env), newReplay(env), newTiming(env), newConfig(env), newVersion(env))
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

@@ -30,7 +30,7 @@ func newServe(env Env) *cobra.Command {
 			"  fakellm serve --fast                       # no waiting at all, scheduling unchanged",
 		Args: oneArg,
 	}
-	load := settings(cmd, env, config.Fields())
+	load := settings(cmd, env, config.Fields(), assembly.Check)
 	hello := cmd.Flags().Bool("hello", false, "stream one chat answer to yourself first, print it with its timing, keep serving")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := load(args)
@@ -62,14 +62,14 @@ func serve(ctx context.Context, env Env, c *config.Config, hello bool) error {
 	if err != nil {
 		return fmt.Errorf("host %s, port %d: %w", c.Host, c.Port, err)
 	}
-	base := "http://" + l.Addr().String()
+	base, here := addresses(c.Host, l.Addr())
 	if _, err := fmt.Fprintf(env.Stdout, "fakellm %s listening on %s (%s)\n", env.Version, base, s.Describe()); err != nil {
 		return err
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()
 	if hello {
-		if err := sayHello(ctx, env.Stdout, base, c); err != nil {
+		if err := sayHello(ctx, env.Stdout, here, c); err != nil {
 			return fmt.Errorf("hello: %w", err)
 		}
 	}
@@ -79,6 +79,24 @@ func serve(ctx context.Context, env Env, c *config.Config, hello bool) error {
 	case <-signals:
 	}
 	return drain(env, c, s, signals)
+}
+
+// addresses are the base URL of a server as its host was given, and one that a client on this machine can use.
+func addresses(host string, l net.Addr) (base, here string) {
+	at, ok := l.(*net.TCPAddr)
+	if !ok {
+		base = "http://" + l.String()
+		return base, base
+	}
+	if host == "" {
+		host = "0.0.0.0"
+	}
+	port := strconv.Itoa(at.Port)
+	base = "http://" + net.JoinHostPort(host, port)
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return base, "http://" + net.JoinHostPort("127.0.0.1", port)
+	}
+	return base, base
 }
 
 // drain ends a server gracefully; a second signal ends it at once.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -130,4 +131,37 @@ func TestFullDisksAreSaid(t *testing.T) {
 			t.Errorf("%s: logged %d times: %s", row.setting, n, s.stderr.String())
 		}
 	}
+}
+
+// TestAddresses: the host is printed as it was given; who is to try it gets an address that answers, and the key.
+func TestAddresses(t *testing.T) {
+	for _, row := range []struct{ host, base, here string }{
+		{"0.0.0.0", "http://0.0.0.0:80", "http://127.0.0.1:80"},
+		{"", "http://0.0.0.0:80", "http://127.0.0.1:80"},
+		{"::", "http://[::]:80", "http://127.0.0.1:80"},
+		{"localhost", "http://localhost:80", "http://localhost:80"},
+		{"::1", "http://[::1]:80", "http://[::1]:80"},
+	} {
+		if base, here := addresses(row.host, &net.TCPAddr{IP: net.IPv6unspecified, Port: 80}); base != row.base || here != row.here {
+			t.Errorf("%q: %s and %s, want %s and %s", row.host, base, here, row.base, row.here)
+		}
+	}
+	s := startServing(t, "--host", "0.0.0.0", "--hello", "--api-key", "z'z")
+	if !strings.HasPrefix(s.url, "http://0.0.0.0:") {
+		t.Errorf("listens on %s", s.url)
+	}
+	for {
+		line, err := s.out.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(line, "curl") {
+			continue
+		}
+		if !strings.Contains(line, "http://127.0.0.1:") || !strings.Contains(line, `-H 'Authorization: Bearer z'\''z'`) {
+			t.Error(line)
+		}
+		break
+	}
+	s.stop(t)
 }

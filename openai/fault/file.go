@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -62,7 +63,7 @@ func ParseRules(name string, data []byte) ([]Rule, error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
 	if err := d.Decode(&in); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %s", name, plainYAML(err))
+		return nil, yamlProblems(name, err)
 	}
 	if len(in.Faults) > maxRules {
 		return nil, fmt.Errorf("%s: %d rules, at most %d are read", name, len(in.Faults), maxRules)
@@ -93,11 +94,32 @@ var (
 	wrongType  = regexp.MustCompile("cannot unmarshal !!(\\w+)( `[^`]*`)? into [\\w.\\[\\]*]+")
 )
 
-// plainYAML says what a decoder found wrong in the words of the file, not in those of Go.
-func plainYAML(err error) string {
-	s := unknownKey.ReplaceAllString(err.Error(), "unknown key $1 (known: name, route, model, key, session, stream, max_retry, "+
-		"first, every, per_session, per_key, probability, windows, fault)")
-	return wrongType.ReplaceAllString(s, "a $1$2 stands where something else belongs")
+// yamlLine takes the position out of a message of the YAML parser; shifted are the messages that count lines from 0, where
+// a first line is left out.
+var (
+	yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?((?s).*)$`)
+	shifted  = regexp.MustCompile(`^did not find expected (<document start>|node content|'-' indicator|key|',' or)`)
+)
+
+// yamlProblems says, line by line, what a decoder found wrong in the words of the file, not in those of Go.
+func yamlProblems(name string, err error) error {
+	texts := []string{err.Error()}
+	if several, ok := errors.AsType[*yaml.TypeError](err); ok {
+		texts = several.Errors
+	}
+	var all []error
+	for _, text := range texts {
+		m := yamlLine.FindStringSubmatch(text)
+		line, _ := strconv.Atoi(m[1]) // the pattern has digits only, or nothing
+		if shifted.MatchString(m[2]) {
+			line++
+		}
+		why := unknownKey.ReplaceAllString(m[2], "unknown key $1 (known: name, route, model, key, session, stream, max_retry, "+
+			"first, every, per_session, per_key, probability, windows, fault)")
+		why = wrongType.ReplaceAllString(why, "a $1$2 stands where something else belongs")
+		all = append(all, fmt.Errorf("%s:%d: %s", name, max(1, line), why))
+	}
+	return errors.Join(all...)
 }
 
 func (f *fileRule) rule() (Rule, error) {
