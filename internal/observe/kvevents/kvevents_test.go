@@ -112,6 +112,10 @@ func TestSubscribeAndReplay(t *testing.T) {
 	}
 	defer e.Close()
 	for i := range kv.SequenceHash(3) {
+		if i == 1 { // between passes
+			e.Changed(engine.CacheChange{Events: []kv.Event{{Removed: true, Blocks: []kv.EventBlock{{Sequence: 0}}}}})
+			continue
+		}
 		e.Ended(&engine.Pass{Events: []kv.Event{stored(i, 0, false)}})
 		e.Ended(&engine.Pass{}) // nothing to say: no number is taken
 	}
