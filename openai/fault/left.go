@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bytes"
+	"errors"
 	"time"
 )
 
@@ -45,7 +46,8 @@ func (w *Writer) Left() Left {
 }
 
 // Ended is why a response ended before all that was written had left: ErrInjected when a fault ended it, another error
-// when its client had gone, nil when nothing did. It is known when Finish has returned.
+// when its client had gone, nil when nothing did. A client that goes with everything in hand ends nothing. It is known
+// when Finish has returned.
 func (w *Writer) Ended() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,6 +56,9 @@ func (w *Writer) Ended() error {
 		p.mu.Lock()
 		err = p.err
 		p.mu.Unlock()
+	}
+	if err != nil && !errors.Is(err, ErrInjected) && w.offered == w.Left().Bytes {
+		return nil
 	}
 	return err
 }

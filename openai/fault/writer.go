@@ -58,8 +58,10 @@ type Writer struct {
 	places []Fault
 	drip   Fault
 	out    []byte
-	fired  Plan
-	err    error
+	// offered is how many bytes were to leave so far.
+	offered int64
+	fired   Plan
+	err     error
 	// committed says that the status has been given to w, over that the response has been ended on purpose.
 	committed, over bool
 	status          int
@@ -402,6 +404,7 @@ func (w *Writer) send() {
 	if w.pump != nil {
 		o.data = bytes.Clone(o.data)
 	}
+	w.offered += int64(len(o.data))
 	w.out = w.out[:0]
 	w.commit()
 	w.do(o)
