@@ -3,6 +3,8 @@ package openaitest_test
 import (
 	"encoding/json"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,7 +28,15 @@ func recorded(t *testing.T, path string, bodies []string, set ...openaitest.Opti
 		}
 		said = append(said, text)
 	}
+	settle(rec)
 	return tape, said
+}
+
+// settle waits until everything that was passed on is on the tape: a client has its answer a moment earlier.
+func settle(rec *openaitest.Server) {
+	for slices.ContainsFunc(rec.Requests(), func(r openaitest.Request) bool { return r.Mapping == "upstream" && r.Observed == nil }) {
+		runtime.Gosched()
+	}
 }
 
 // answered is what a test asks about an answer.

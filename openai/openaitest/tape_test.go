@@ -69,6 +69,7 @@ func TestRecordAndReplay(t *testing.T) {
 			t.Errorf("%s: %d %s", row.why, resp.StatusCode, text)
 		}
 	}
+	settle(rec)
 	if n := len(origin.Requests()); n != len(rows)+2 {
 		t.Errorf("the endpoint saw %d requests, want %d", n, len(rows)+2)
 	}
@@ -134,6 +135,7 @@ func TestReplayKeepsTime(t *testing.T) {
 	rec := openaitest.Start(t, openaitest.Set("record_from", origin.BaseURL()), openaitest.Set("record_to", tape))
 	const body = `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
 	post(t, rec, "/chat/completions", body)
+	settle(rec)
 	synctest.Test(t, func(t *testing.T) {
 		play := openaitest.Start(t, openaitest.InMemory(), openaitest.Set("replay_tape", tape), openaitest.Set("fast", "false"),
 			openaitest.Set("timing", "fixed"), openaitest.Set("prefill_ms", "118"), openaitest.Set("decode_ms", "10"))
