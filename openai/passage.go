@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -24,11 +23,8 @@ type passage struct {
 	left   fault.Left
 }
 
-// copy passes a body on until its end. An error says who broke it off.
-func (p *passage) copy(c *gin.Context, body io.Reader, timeout time.Duration, start time.Time) error {
-	// A connection that cannot keep deadlines simply has none.
-	rc := http.NewResponseController(c.Writer)
-	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }()
+// copy passes a body on to a client until its end. An error says who broke it off.
+func (p *passage) copy(to *patient, body io.Reader, start time.Time) error {
 	chunk := make([]byte, 32<<10)
 	for {
 		n, err := body.Read(chunk)
@@ -39,13 +35,12 @@ func (p *passage) copy(c *gin.Context, body io.Reader, timeout time.Duration, st
 			if len(p.heard) <= script.MaxTapeLine {
 				p.heard = append(p.heard, chunk[:n]...)
 			}
-			_ = rc.SetWriteDeadline(time.Now().Add(timeout))
-			if _, err := c.Writer.Write(chunk[:n]); errors.Is(err, fault.ErrInjected) {
+			if _, err := to.Write(chunk[:n]); errors.Is(err, fault.ErrInjected) {
 				return errors.New("a fault ended it")
 			} else if err != nil {
 				return fmt.Errorf("the client left: %w", err)
 			}
-			c.Writer.Flush()
+			to.c.Writer.Flush()
 			p.meter.Pass(chunk[:n])
 			p.meter.Leave(&p.left, time.Now())
 		}

@@ -125,7 +125,7 @@ func (r *Recorder) relay(s *Server, c *gin.Context, resp *http.Response, p *pass
 	c.Status(resp.StatusCode)
 	c.Writer.WriteHeaderNow()
 	p.stream = strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
-	err := p.copy(c, resp.Body, s.opts.WriteTimeout, start)
+	err := p.copy(s.patient(c), resp.Body, start)
 	if err != nil {
 		c.Set(keyCut, true)
 	} else {

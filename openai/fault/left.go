@@ -2,7 +2,9 @@ package fault
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -24,18 +26,11 @@ type Passed struct {
 
 // When is the instant at which event number n, from 1, had left whole; zero if it has not. O(log events).
 func (l *Left) When(n int64) time.Time {
-	lo, hi := 0, len(l.Passed)
-	for lo < hi {
-		if mid := (lo + hi) / 2; l.Passed[mid].Events < n {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == len(l.Passed) {
+	i, _ := slices.BinarySearchFunc(l.Passed, n, func(p Passed, n int64) int { return cmp.Compare(p.Events, n) })
+	if i == len(l.Passed) {
 		return time.Time{}
 	}
-	return l.Passed[lo].At
+	return l.Passed[i].At
 }
 
 // Left is what has left so far. It is complete when Finish has returned.
